@@ -1,0 +1,145 @@
+"""`Run` and the slot of a running attempt, carried by the one ContextVar `current_task` that only drivers set."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, final
+
+from lawful.core.clock import SYSTEM, Clock
+from lawful.core.errors import NotInRun
+from lawful.core.signals import ControlSignal
+
+
+@final
+class Run:
+    """One run of a graph on one thread, and what everything inside it shares.
+
+    A nested run (a graph invoked inside a node) has a ``parent`` and takes journal, lease, deadline and lineage from it.
+    """
+
+    __slots__ = (
+        "clock",
+        "config",
+        "context",
+        "deadline",
+        "durability",
+        "journal",
+        "lease",
+        "lineage",
+        "parent",
+        "run_id",
+        "scope",
+        "shared",
+        "store",
+        "thread",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        parent: Run | None = None,
+        thread: str | None = None,
+        scope: str = "local",
+        lineage: str = "",
+        clock: Clock = SYSTEM,
+        journal: Any = None,
+        lease: Any = None,
+        deadline: float | None = None,
+        context: Any = None,
+        store: Any = None,
+        config: Mapping[str, Any] | None = None,
+        durability: str = "sync",
+    ) -> None:
+        self.run_id = run_id
+        self.parent = parent
+        self.thread = thread
+        """None for a run without a journal."""
+        self.scope = scope
+        self.lineage = lineage
+        """The thread that this one was copied from at first, or itself: what operation and question ids are made of."""
+        self.clock = clock
+        self.journal = journal
+        """A `lawful.journal.port.Journal`, or None."""
+        self.lease = lease
+        self.deadline = deadline
+        """On the clock's monotonic scale, or None."""
+        self.context = context
+        self.store = store
+        self.config: Mapping[str, Any] = config or {}
+        self.durability = durability
+        self.shared: dict[str, Any] = parent.shared if parent is not None else {}
+        """One dict for a root run and all nested in it: the plain resume value, cancellation, limits."""
+
+    @property
+    def root(self) -> Run:
+        run = self
+        while run.parent is not None:
+            run = run.parent
+        return run
+
+
+class Slot:
+    """One attempt of one task while it runs; the graph's task is a subclass.
+
+    When the attempt is over the slot is closed: whatever its left-over tasks or threads then ask, write or perform raises
+    NotInRun.
+    """
+
+    __slots__ = ("closed", "counts", "emit", "node", "planned", "run", "signal", "step_key", "visit")
+
+    def __init__(self, run: Run, node: str, step_key: str, visit: int) -> None:
+        self.run = run
+        self.node = node
+        self.step_key = step_key
+        """Namespace path with visits, node name and Send index: equal over retries, resumes and forks of a lineage."""
+        self.visit = visit
+        """How often this step key was planned in this lineage, from 1: the ledger's occurrence."""
+        self.signal: ControlSignal | None = None
+        self.closed = False
+        self.planned = False
+        """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
+        self.counts: dict[str, int] | None = None
+        """How many unnamed things of each kind this attempt has asked for so far."""
+        self.emit: Callable[[Any], None] | None = None
+        """Where stream events of this attempt go, or None when nobody listens."""
+
+    def count(self, kind: str) -> int:
+        """0, 1, 2...: the call index of the next unnamed thing of ``kind`` in this attempt."""
+        with _COUNTING:
+            if self.counts is None:
+                self.counts = {}
+            n = self.counts.get(kind, 0)
+            self.counts[kind] = n + 1
+            return n
+
+
+_COUNTING = threading.Lock()
+
+current_task: ContextVar[Slot | None] = ContextVar("lawful_current_task", default=None)
+"""The running attempt; set by drivers only."""
+
+
+def here(what: str) -> Slot:
+    """The running attempt.
+
+    Raises: NotInRun, which names ``what`` was called and the remedy, outside a node or after its attempt has ended.
+    """
+    slot = current_task.get()
+    if slot is None:
+        raise NotInRun(
+            f"{what} works only inside a running node; in a thread of your own, start it with"
+            " contextvars.copy_context().run so that it knows its node",
+            component="run",
+            operation=what,
+        )
+    if slot.closed:
+        raise NotInRun(
+            f"{what} was called by work left over from node {slot.node!r}, whose attempt is over",
+            component="run",
+            operation=what,
+            details={"node": slot.node},
+        )
+    return slot

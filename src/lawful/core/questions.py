@@ -1,0 +1,69 @@
+"""What a person is asked and who answers: questions with ids, answers, principals, approvals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+
+class Principal(Struct, frozen=True):
+    """Someone who may answer or approve, as the host authenticated them; never text from a model."""
+
+    id: str
+    roles: tuple[str, ...] = ()
+
+
+class Approved(Struct, frozen=True):
+    """The answer type of a yes-or-no question: who said yes, or no."""
+
+    granted: bool
+    by: str = ""
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.granted
+
+
+class Reply(Struct, frozen=True):
+    """An answer on its way to a question: made by ``question.answer(value)``, taken by ``graph.resume``."""
+
+    question: str
+    """The question's id."""
+    value: Any
+
+
+class Question(Struct, frozen=True):
+    """What a paused run asks.
+
+    ``id`` is 32 hex digits of a hash over thread lineage, namespace path, visit and the question's name or call index;
+    never over the payload, whose digest is stored beside it.
+    """
+
+    id: str
+    value: Any = None
+    """What the node passed to ``interrupt``."""
+    node: str = ""
+    name: str = ""
+    kind: str = "interrupt"
+    """"interrupt", "approval" or "effect_recovery"."""
+    answer_type: str = ""
+    """"approved" where the answer is a yes or no."""
+    digest: str = ""
+    """Of the payload, to notice that a re-entered node asks something else."""
+    ns: str = ""
+    """The namespace whose task asks."""
+    checkpoint: str = ""
+    """The checkpoint which that task runs from."""
+    task: str = ""
+    details: Mapping[str, Any] = {}
+
+    def answer(self, value: Any) -> Reply:
+        """The reply that gives this question ``value``."""
+        return Reply(self.id, value)
+
+
+def known(questions: Sequence[Question]) -> dict[str, Question]:
+    """The questions by id."""
+    return {question.id: question for question in questions}

@@ -1,0 +1,1 @@
+"""What is written down, and the port that every store implements."""
