@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -38,6 +38,12 @@ class Drive(Protocol):
         """Every event, in the order in which it came."""
         ...
 
+    def watch(
+        self, graph: Graph, input: Any, see: Callable[[Any], object], config: Config | None = None, **options: Any
+    ) -> None:
+        """Stream, and call ``see`` with each event while the run waits."""
+        ...
+
     def batch(self, graph: Graph, inputs: Sequence[Any], config: Config | None = None, **options: Any) -> list[Any]: ...
 
     def get_state(self, graph: Graph, config: Config, **options: Any) -> Any: ...
@@ -69,6 +75,12 @@ class SyncDrive:
 
     def stream(self, graph: Graph, input: Any, config: Config | None = None, **options: Any) -> list[Any]:
         return list(graph.stream(input, config, **options))
+
+    def watch(
+        self, graph: Graph, input: Any, see: Callable[[Any], object], config: Config | None = None, **options: Any
+    ) -> None:
+        for event in graph.stream(input, config, **options):
+            see(event)
 
     def batch(self, graph: Graph, inputs: Sequence[Any], config: Config | None = None, **options: Any) -> list[Any]:
         return list(graph.batch(list(inputs), config, **options))
@@ -112,6 +124,15 @@ class AsyncDrive:
 
         return self.wait(gather())
 
+    def watch(
+        self, graph: Graph, input: Any, see: Callable[[Any], object], config: Config | None = None, **options: Any
+    ) -> None:
+        async def follow() -> None:
+            async for event in graph.astream(input, config, **options):
+                see(event)
+
+        self.wait(follow())
+
     def batch(self, graph: Graph, inputs: Sequence[Any], config: Config | None = None, **options: Any) -> list[Any]:
         return self.wait(graph.abatch(list(inputs), config, **options))
 
@@ -148,7 +169,7 @@ class AsyncDrive:
 
 
 @contextlib.contextmanager
-def driving(kind: str) -> Iterator[Drive]:
+def driving(kind: str) -> Generator[Drive]:
     """The driver of that kind; for property tests, which may not use the fixture."""
     if kind == "sync":
         yield SyncDrive()
@@ -190,7 +211,7 @@ class JournalBox:
 
 
 @contextlib.contextmanager
-def boxed(kind: str, folder: Path) -> Iterator[JournalBox]:
+def boxed(kind: str, folder: Path) -> Generator[JournalBox]:
     """A box that closes whatever was opened; for property tests, which may not use the fixture."""
     box = JournalBox(kind, folder)
     try:
