@@ -14,115 +14,23 @@ Failure                        what ``except`` catches
 ├── ConfigurationError         what a build refuses
 │   └── GraphBuildError, ResumeRefused
 ├── ValidationError            a refused write, input or answer
-│   ├── InvalidUpdateError, EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged
+│   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged
 └── InternalError              a store, or this library itself
     ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, HeadMoved, LeaseLost
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
-from msgspec import Struct
-
-JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
-"""What JSON can say."""
-
-
-class ErrorContext(Struct, frozen=True):
-    """Where and when an error arose."""
-
-    component: str = ""
-    """The part of the library or program: "graph", "journal", a tool's name."""
-    operation: str = ""
-    """What it was doing: "compile", "node 'write'"."""
-    timestamp: datetime = datetime(1970, 1, 1, tzinfo=UTC)
-    """UTC; set when the error is made."""
-    details: Mapping[str, str] = {}
-    """The facts, as text: names, keys, ids, nearest valid names."""
-
-
-class Failure(Exception):
-    """The common base of the thirteen errors: catch this, match on ``Error``.
-
-    The same object is carried in ``Err(...)`` or raised. Equality and hash go by type, code, message, component,
-    operation and details, never by time or identity.
-    """
-
-    code: ClassVar[str] = "failure"
-    """Stable and documented; one page section each in docs/errors.md."""
-    _retryable: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        component: str = "",
-        operation: str = "",
-        details: Mapping[str, str] | None = None,
-        retryable: bool | None = None,
-        cause: BaseException | None = None,
-        timestamp: datetime | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.context = ErrorContext(component, operation, timestamp or datetime.now(UTC), dict(details or {}))
-        self.retryable = self._retryable if retryable is None else retryable
-        if cause is not None:
-            self.__cause__ = cause
-
-    @property
-    def details(self) -> Mapping[str, str]:
-        return self.context.details
-
-    def _identity(self) -> tuple[object, ...]:
-        where = self.context
-        return (
-            type(self),
-            self.code,
-            self.message,
-            where.component,
-            where.operation,
-            tuple(sorted(where.details.items())),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Failure) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (from_json, (self.to_json(),))
-
-    def bare(self) -> Failure:
-        """This error without traceback and context, as ``Err`` and records keep it."""
-        self.__traceback__ = None
-        self.__context__ = None
-        return self
-
-    def to_json(self) -> dict[str, JSON]:
-        """The error as plain JSON, its chain of causes included."""
-        where = self.context
-        cause = self.__cause__
-        told: JSON = None
-        if isinstance(cause, Failure):
-            told = cause.to_json()
-        elif cause is not None:
-            told = {"code": "exception", "type": type(cause).__qualname__, "message": str(cause)}
-        return {
-            "code": self.code,
-            "message": self.message,
-            "component": where.component,
-            "operation": where.operation,
-            "timestamp": where.timestamp.isoformat(),
-            "details": dict(where.details),
-            "retryable": self.retryable,
-            "cause": told,
-        }
+from lawful.core.failure import JSON as JSON
+from lawful.core.failure import ErrorContext as ErrorContext
+from lawful.core.failure import Failure as Failure
+from lawful.core.failure import ForeignException as ForeignException
+from lawful.core.failure import bare as bare
+from lawful.core.failure import nearest as nearest
+from lawful.core.failure_json import read_failure
 
 
 class LLMError(Failure):
@@ -352,6 +260,12 @@ class InvalidUpdateError(ValidationError):
     code = "invalid_update"
 
 
+class UnknownMessage(InvalidUpdateError, ValueError):
+    """A message was to be removed that is not in the conversation."""
+
+    code = "unknown_message"
+
+
 class EmptyInputError(ValidationError):
     """A run was started with nothing to run on."""
 
@@ -445,44 +359,16 @@ def _family(base: type[Failure]) -> Iterable[type[Failure]]:
 
 
 def known_codes() -> dict[str, type[Failure]]:
-    """Every code of this library and its class."""
-    return {kind.code: kind for kind in _family(Failure) if kind.__module__ == __name__}
-
-
-class ForeignException(Exception):
-    """An exception that is not ours, remembered by name and text only (read back from JSON)."""
+    """Every code of this library and its class; classes that a program derives from these are not among them."""
+    return {kind.code: kind for base in THIRTEEN for kind in _family(base) if kind.__module__ == __name__}
 
 
 def from_json(told: Mapping[str, Any]) -> Failure:
-    """The error that ``to_json`` described; an unknown code becomes an InternalError that names it."""
-    kind = known_codes().get(str(told.get("code")))
-    details = {str(k): str(v) for k, v in (told.get("details") or {}).items()}
-    if kind is None:
-        kind, details = InternalError, {**details, "unknown_code": str(told.get("code"))}
-    cause: BaseException | None = None
-    if (inner := told.get("cause")) is not None:
-        if inner.get("code") == "exception":
-            cause = ForeignException(f"{inner.get('type')}: {inner.get('message')}")
-        else:
-            cause = from_json(inner)
-    return kind(
-        str(told.get("message", "")),
-        component=str(told.get("component", "")),
-        operation=str(told.get("operation", "")),
-        details=details,
-        retryable=bool(told.get("retryable", False)),
-        cause=cause,
-        timestamp=datetime.fromisoformat(str(told["timestamp"])) if told.get("timestamp") else None,
-    )
+    """The error that ``to_json`` described, its chain of causes included.
 
+    A code that is not known here becomes the family's error (one of the thirteen; InternalError if that is not known
+    either), with the code in ``details["unknown_code"]``.
 
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """A hint for a wrong name: `` Did you mean 'x'?``, else the valid names, else nothing."""
-    known = sorted(set(valid))
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if close:
-        return f" Did you mean {close[0]!r}?"
-    if known:
-        shown = ", ".join(repr(k) for k in known[:8])
-        return f" Valid: {shown}{', …' if len(known) > 8 else ''}."
-    return ""
+    Raises: ParsingError, if ``told`` is not of that form.
+    """
+    return read_failure(told, known_codes())
