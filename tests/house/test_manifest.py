@@ -104,6 +104,7 @@ def test_ranges_spread_to_ids(written: str, ids: list[str]) -> None:
         ("Rows: S1-041, S1-C05 and S0-089", ["S1-041", "S1-C05", "S0-089"]),
         ("Rows: S1-040..042", ["S1-040", "S1-041", "S1-042"]),
         ("Cases: A01", ["A01"]),
+        ("The result is a dict. Rules: 8, 9. Rows: S1-S01.", ["R008", "R009", "S1-S01"]),
         ("Ledger: L1", ["L1"]),
         ("the rules of the house", []),
         ("rules: first, second", []),

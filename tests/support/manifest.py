@@ -17,7 +17,7 @@ KINDS = ("tests", "later", "declined", "todo")
 """What an entry must have exactly one of; ``rest`` may stand beside ``tests`` and tells what they do not cover yet."""
 MODES = ("both", "strict", "lenient", "differs")
 _ORDER = ("says", "mode", "differs", *KINDS, "rest")
-_TAG = re.compile(r"\b(Rules?|Rows?|Cases?|Ledger)\s*:\s*(.+)", re.IGNORECASE)
+_TAG = re.compile(r"\b(Rules?|Rows?|Cases?|Ledger)\s*:\s*", re.IGNORECASE)
 _RANGE = re.compile(r"^(?P<head>S\d-[A-Z]?|[RAL])(?P<low>\d+)(?:(?:\.\.|–)(?:S\d-[A-Z]?|[RAL])?(?P<high>\d+))?$")
 
 
@@ -126,21 +126,24 @@ def claims() -> Claims:
 
 def tagged(line: str) -> list[str]:
     """The ids that one line of a test file claims; empty for ordinary lines."""
-    found = _TAG.search(line)
-    if found is None:
-        return []
-    rule = found[1].lower().startswith("rule")
     ids: list[str] = []
-    for word in re.split(r"[\s,;]+", found[2].replace(" and ", " ")):
-        bare = word.strip("`.\"'()*")
-        if rule and re.fullmatch(r"\d+(?:(?:\.\.|-|–)\d+)?", bare):
-            low, _, high = bare.replace("..", "-").replace("–", "-").partition("-")
-            ids += [f"R{number:03d}" for number in range(int(low), int(high or low) + 1)]
-        elif not rule and re.fullmatch(r"(S\d-[A-Z]?|[AL])\d+(?:(?:\.\.|–)(?:S\d-)?[A-Z]?\d+)?", bare):
-            ids += spread(bare)
-        else:
-            break
+    _, *tags = _TAG.split(line)
+    for word, listed in zip(tags[::2], tags[1::2], strict=True):
+        ids += _listed(listed, rules=word.lower().startswith("rule"))
     return ids
+
+
+def _listed(text: str, *, rules: bool) -> Iterator[str]:
+    """The ids at the start of ``text``, up to the first word that is none."""
+    for word in re.split(r"[\s,;]+", text.replace(" and ", " ")):
+        bare = word.strip("`.\"'()*")
+        if rules and re.fullmatch(r"\d+(?:(?:\.\.|-|–)\d+)?", bare):
+            low, _, high = bare.replace("..", "-").replace("–", "-").partition("-")
+            yield from (f"R{number:03d}" for number in range(int(low), int(high or low) + 1))
+        elif not rules and re.fullmatch(r"(S\d-[A-Z]?|[AL])\d+(?:(?:\.\.|–)(?:S\d-)?[A-Z]?\d+)?", bare):
+            yield from spread(bare)
+        else:
+            return
 
 
 def _tests(tree: ast.Module, lines: list[str]) -> Iterator[tuple[str, int, int]]:
