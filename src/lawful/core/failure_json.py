@@ -11,15 +11,16 @@ from lawful.core.failure import ErrorContext, Failure, ForeignException, revive
 Kinds: TypeAlias = Mapping[str, type[Failure]]
 
 
-def read_failure(told: object, kinds: Kinds) -> Failure:
+def read_failure(told: object, kinds: Kinds, deepest: int = 64) -> Failure:
     """The error that ``told`` describes; ``kinds`` are the known codes, "internal" and "parsing" among them.
+
+    Causes further down than ``deepest`` are left out.
 
     Raises: ParsingError, if ``told`` is not of the form that ``Failure.to_json`` gives.
     """
     facts = _object(told, "an error", kinds)
     code = str(facts.get("code"))
-    details = facts.get("details")
-    pairs = {} if details is None else _object(details, "an error's details", kinds)
+    pairs = _object(facts.get("details") or {}, "an error's details", kinds)
     context = ErrorContext(
         str(facts.get("component", "")),
         str(facts.get("operation", "")),
@@ -32,8 +33,8 @@ def read_failure(told: object, kinds: Kinds) -> Failure:
         context = ErrorContext(
             context.component, context.operation, context.timestamp, {**context.details, "unknown_code": code}
         )
-    inner = facts.get("cause")
-    error = revive(kind, str(facts.get("message", "")), None if inner is None else _cause(inner, kinds))
+    cause = _cause(facts.get("cause"), kinds, deepest - 1)
+    error = revive(kind, str(facts.get("message", "")), cause)
     error.context = context
     error.retryable = facts.get("retryable") is True
     return error
@@ -58,11 +59,12 @@ def _moment(told: object, kinds: Kinds) -> datetime:
         ) from error
 
 
-def _cause(told: object, kinds: Kinds) -> BaseException:
+def _cause(told: object, kinds: Kinds, deepest: int) -> BaseException | None:
+    if told is None or deepest <= 0:
+        return None
     facts = _object(told, "an error's cause", kinds)
     if facts.get("code") != "exception":
-        return read_failure(facts, kinds)
+        return read_failure(facts, kinds, deepest)
     error = ForeignException(str(facts.get("type", "")), str(facts.get("message", "")))
-    if (further := facts.get("cause")) is not None:
-        error.__cause__ = _cause(further, kinds)
+    error.__cause__ = _cause(facts.get("cause"), kinds, deepest - 1)
     return error

@@ -1,0 +1,74 @@
+"""How messages join a conversation: appended, replaced where one of the same id stands, or removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from lawful.core.errors import UnknownMessage
+from lawful.core.failure import nearest
+from lawful.core.messages import ROLES, Message, RemoveMessage, coerce, fresh_id
+
+REMOVE_ALL_MESSAGES: Final = "__remove_all__"
+"""As the id of a RemoveMessage: forget all that came before it."""
+
+Entry: TypeAlias = Message | RemoveMessage
+
+
+def prepare_messages(update: Any) -> list[Entry]:
+    """An update as messages that all have ids: what is stored, so that each reading of it gives the same.
+
+    ``update`` is one message or a list or tuple of them, each a Message, RemoveMessage, str, (role, text) or dict.
+
+    Raises: ParsingError, which says what in it is no message.
+    """
+    single = not isinstance(update, list | tuple) or _is_pair(cast("Sequence[Any]", update))
+    given: Sequence[Any] = [update] if single else cast("Sequence[Any]", update)
+    return [_with_id(entry) for entry in given]
+
+
+def merge_messages(value: Any, update: Any) -> list[Message] | tuple[Message, ...]:
+    """``value`` with ``update`` worked in, in order; a tuple if ``value`` is one, else a list.
+
+    A message whose id is known replaces the one of that id where it stands; of several of one id in ``update`` the
+    last wins. ``RemoveMessage(id)`` deletes; one with REMOVE_ALL_MESSAGES forgets all before it, ``value`` included.
+
+    Raises: UnknownMessage (a ValueError) if a message to be removed is not there; ParsingError for what is no message.
+    """
+    entries = prepare_messages(update)
+    merged = [entry for entry in prepare_messages(value) if isinstance(entry, Message)]
+    clear = max((at for at, entry in enumerate(entries) if entry.id == REMOVE_ALL_MESSAGES), default=-1)
+    if clear >= 0:
+        merged, entries = [], entries[clear + 1 :]
+    places = {message.id: at for at, message in enumerate(merged)}
+    gone: set[int] = set()
+    for entry in entries:
+        at = places.get(entry.id)
+        if isinstance(entry, RemoveMessage):
+            if at is None:
+                known = (message.id for message in merged if message.id is not None)
+                raise UnknownMessage(
+                    f"there is no message {entry.id!r} to remove.{nearest(entry.id, known)}",
+                    component="reducers",
+                    operation="add_messages",
+                    details={"message": entry.id},
+                )
+            gone.add(at)
+        elif at is None:
+            places[entry.id] = len(merged)
+            merged.append(entry)
+        else:
+            gone.discard(at)
+            merged[at] = entry
+    kept = [message for at, message in enumerate(merged) if at not in gone] if gone else merged
+    return tuple(kept) if isinstance(value, tuple) and not _is_pair(cast("Sequence[Any]", value)) else kept
+
+
+def _with_id(given: Any) -> Entry:
+    entry = coerce(given)
+    return entry.named(fresh_id()) if isinstance(entry, Message) and entry.id is None else entry
+
+
+def _is_pair(given: Sequence[Any]) -> bool:
+    """Whether a tuple is one message as (role, text), not two messages."""
+    return isinstance(given, tuple) and len(given) == 2 and given[0] in ROLES and isinstance(given[1], str | list)
