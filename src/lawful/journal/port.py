@@ -134,6 +134,10 @@ class Journal(Protocol):
         """The scope's threads, by id, with ids above ``after``."""
         ...
 
+    def info(self, thread: str) -> ThreadInfo | None:
+        """What listings show of one thread, its lineage above all; None where nothing of it is stored."""
+        ...
+
     def acquire(self, thread: str, owner: str, ttl: float) -> Lease | Busy:
         """Take the thread's lease for ``ttl`` seconds if it is free, expired, or its owner provably dead; does not wait."""
         ...
@@ -178,7 +182,7 @@ class Journal(Protocol):
 
         Of each namespace the newest ``keep_last``, and every checkpoint whose step divides by ``keep_every``, stay;
         with ``older_than`` only those older than so many seconds may go. Rows that a kept one needs to be rebuilt stay
-        out of sight.
+        out of sight, bare of head and metadata.
         """
         ...
 
