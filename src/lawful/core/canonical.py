@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from math import isfinite
-from typing import Any, cast
+from typing import Any
 
 from lawful.core.codec import Registry, default
 from lawful.core.errors import ValidationError
@@ -49,23 +49,27 @@ def state_bytes(value: Any, registry: Registry = default) -> bytes:
 
 def _check(value: Any, path: str, depth: int) -> None:
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in _ATOMS or (kind is float and isfinite(value)):
         return
     if kind is float:
-        if not isfinite(value):
-            raise _refused(f"{path} is {value!r}, which JSON does not have", path)
-        return
+        raise _refused(f"{path} is {value!r}, which JSON does not have", path)
     if depth >= _MAX_DEPTH:
         raise _refused(f"{path} is nested more than {_MAX_DEPTH} levels deep", path)
     if kind is list:
-        items = cast("list[Any]", value)
-        if not _ATOMS.issuperset(map(type, items)):
-            for index, item in enumerate(items):
-                _check(item, f"{path}[{index}]", depth + 1)
-        return
-    if kind is not dict:
+        _check_list(value, path, depth)
+    elif kind is dict:
+        _check_dict(value, path, depth)
+    else:
         raise _refused(f"{path} is a {kind.__qualname__}, which is not JSON", path)
-    fields = cast("dict[Any, Any]", value)
+
+
+def _check_list(items: list[Any], path: str, depth: int) -> None:
+    if not _ATOMS.issuperset(map(type, items)):
+        for index, item in enumerate(items):
+            _check(item, f"{path}[{index}]", depth + 1)
+
+
+def _check_dict(fields: dict[Any, Any], path: str, depth: int) -> None:
     if not _KEYS.issuperset(map(type, fields)):
         odd = next(key for key in fields if type(key) is not str)
         raise _refused(f"{path} has the key {odd!r}; JSON keys are str", path)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
 
-from lawful.core.codec_kinds import Codec, Misfit, is_pydantic, kind_of
+from lawful.core.codec_kinds import Codec, Misfit, kind_of
 from lawful.core.codec_read import Reader
 from lawful.core.codec_scan import Unfit, classes_in
 from lawful.core.codec_types import Unstorable
-from lawful.core.codec_write import SCALARS, TEXT, Writer, path_to
+from lawful.core.codec_write import Writer, path_to
 from lawful.core.errors import ConfigurationError, ValidationError
 from lawful.core.questions import Approved, Principal, Question, Reply
 
@@ -212,16 +212,4 @@ register(OrderedDict, id="ordereddict", encode=dict, decode=lambda told: Ordered
 register(Counter, id="counter", encode=dict, decode=lambda told: Counter(_pairs(told)))
 for _cls in (Principal, Approved, Reply, Question):
     register(_cls, id=f"lawful:{_cls.__name__}")
-__all__ = [
-    "Codec",
-    "Registry",
-    "SCALARS",
-    "TEXT",
-    "decode",
-    "default",
-    "digest16",
-    "encode",
-    "is_pydantic",
-    "register",
-    "retired",
-]
+__all__ = ["Codec", "Registry", "decode", "default", "digest16", "encode", "register", "retired"]
