@@ -1,0 +1,1 @@
+"""What it costs: `lawful` measured beside its peers and beside hand-written Python, in one interleaved run."""

@@ -1,0 +1,1 @@
+"""The suites: which rows are measured, and what each must reach."""
