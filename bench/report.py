@@ -59,7 +59,13 @@ def text(result: Result, aims: Sequence[Aim]) -> str:
     verdicts = judge(aims, medians)
     names = list(result.versions)
     rivals = [name for name in names if not name.startswith(OURS)]
-    head = ["median of " + str(result.rounds), "unit", *(SHORT.get(name, name) for name in names), *(f"{SHORT.get(name, name)}/ours" for name in rivals), "aims"]
+    head = [
+        "median of " + str(result.rounds),
+        "unit",
+        *(SHORT.get(name, name) for name in names),
+        *(f"{SHORT.get(name, name)}/ours" for name in rivals),
+        "aims",
+    ]
     rows = [head]
     for output in result.outputs:
         found = medians.get(output.id, {})
