@@ -59,7 +59,8 @@ def text(result: Result, aims: Sequence[Aim]) -> str:
     verdicts = judge(aims, medians)
     names = list(result.versions)
     rivals = [name for name in names if not name.startswith(OURS)]
-    head = [
+    short = {name: SHORT.get(name, name) for name in names}
+    head = [f"median of {result.rounds}", "unit", *short.values(), *(f"{short[name]}/ours" for name in rivals), "aims"]
         "median of " + str(result.rounds),
         "unit",
         *(SHORT.get(name, name) for name in names),
@@ -82,7 +83,8 @@ def text(result: Result, aims: Sequence[Aim]) -> str:
         "",
         f"{versions}; Python {m['python']}, {m['system']} {m['processor']}, {m['cores']} cores, "
         f"load {', '.join(f'{x:.1f}' for x in m['load'])}; {result.rounds} rounds in {result.seconds:.0f} s; {m['at']}",
-        "lenient: strict=False. lg+delta: LangGraph with its beta DeltaChannel. name/ours: how many times ours the other takes (below 1 it is ahead of us). -: it has no such thing.",
+        "lenient: strict=False. lg+delta: LangGraph with its beta DeltaChannel.",
+        "name/ours: how many times ours the other takes (below 1 it is ahead of us). -: it has no such thing.",
     ]
     foot += [f"{name}: {why}" for name, why in result.missing.items()]
     for id, failures in result.failures.items():

@@ -136,7 +136,7 @@ def rows(s: Sizes) -> list[Row]:
     middle = [size for size in s.chain if size <= 300][-1:]
     for mode, sizes in (("sync", s.chain), ("async", s.chain), ("mixed", middle)):
         found += _sized("chain", "chain of {}, a node", sizes, mode, _chain)
-    for mode, sizes in (("sync", s.fanout), ("async", s.fanout), ("mixed", [z for z in s.fanout if z <= 100])):
+    for mode, sizes in (("sync", s.fanout), ("async", s.fanout), ("mixed", s.fanout)):
         found += _sized("fanout", "fan-out of {}, a branch", sizes, mode, _fanout)
     found += _sized("send", "Send of {}, all in flight together, a task", s.send, "async", _send)
     found += _sized("send", "Send of {}, a task", s.send, "sync", _send)
