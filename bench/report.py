@@ -61,12 +61,6 @@ def text(result: Result, aims: Sequence[Aim]) -> str:
     rivals = [name for name in names if not name.startswith(OURS)]
     short = {name: SHORT.get(name, name) for name in names}
     head = [f"median of {result.rounds}", "unit", *short.values(), *(f"{short[name]}/ours" for name in rivals), "aims"]
-        "median of " + str(result.rounds),
-        "unit",
-        *(SHORT.get(name, name) for name in names),
-        *(f"{SHORT.get(name, name)}/ours" for name in rivals),
-        "aims",
-    ]
     rows = [head]
     for output in result.outputs:
         found = medians.get(output.id, {})
