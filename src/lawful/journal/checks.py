@@ -139,6 +139,8 @@ def check_checkpoint(checkpoint: Checkpoint) -> None:
     if checkpoint.source not in SOURCES:
         hint = nearest(str(checkpoint.source), SOURCES)
         raise refuse(f"unknown source {checkpoint.source!r} of checkpoint {checkpoint.id}.{hint}", "commit")
+    if not (-_INT64 <= checkpoint.step < _INT64 and -_INT64 <= checkpoint.weight < _INT64):
+        raise refuse(f"step or weight of checkpoint {checkpoint.id} is beyond 64 bits", "commit")
     for key, value in checkpoint.metadata.items():
         check_text(key, "metadata key")
         check_scalar(value, f"metadata {key!r}")

@@ -30,6 +30,7 @@ from lawful.journal.records import (
     TaskWrites,
     ThreadInfo,
 )
+from lawful.journal.retention import Line, plan
 
 
 class Space:
@@ -233,38 +234,24 @@ def _refs(space: Space) -> Iterable[bytes]:
             yield from writes.refs
 
 
-def kept(row: Checkpoint, keep_every: int | None, deadline: float | None) -> bool:
-    """Whether retention spares this row, apart from its being one of the newest."""
-    if keep_every is not None and row.step % keep_every == 0:
-        return True
-    return deadline is not None and row.at >= deadline
-
-
 def _prune_space(space: Space, now: float, keep_last: int, keep_every: int | None, older_than: float | None) -> int:
-    deadline = None if older_than is None else now - older_than
-    shown = [id for id in space.order if id not in space.hidden]
-    keep = {id for id in shown[:-keep_last] if kept(space.rows[id], keep_every, deadline)} | set(shown[-keep_last:])
-    needed: set[str] = set()
-    for id in keep:
-        while (row := space.rows[id]).snapshot is None and row.parent is not None and row.parent not in needed:
-            id = row.parent
-            needed.add(id)
-    for id in list(space.order):
-        if id in keep:
-            continue
+    rows = [space.rows[id] for id in space.order]
+    lines = [Line(r.id, r.parent, r.step, r.at, r.snapshot is not None, r.id in space.hidden) for r in rows]
+    going = plan(lines, now=now, keep_last=keep_last, keep_every=keep_every, older_than=older_than)
+    for id in (*going.drop, *going.hide):
         space.writes.pop(id, None)
         space.answers.pop(id, None)
-        if id in needed:
-            space.hidden.add(id)
-            space.rows[id] = _bare(space.rows[id])
-        else:
-            del space.rows[id]
-            space.hidden.discard(id)
-            space.children.pop(id, None)
+    for id in going.hide:
+        space.hidden.add(id)
+        space.rows[id] = _bare(space.rows[id])
+    for id in going.drop:
+        del space.rows[id]
+        space.hidden.discard(id)
+        space.children.pop(id, None)
     space.order = [id for id in space.order if id in space.rows]
-    for parent, ids in list(space.children.items()):
+    for parent, ids in space.children.items():
         space.children[parent] = [id for id in ids if id in space.rows]
-    return len(shown) - len(keep)
+    return going.count
 
 
 def _bare(row: Checkpoint) -> Checkpoint:
