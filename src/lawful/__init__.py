@@ -1,0 +1,97 @@
+"""The public face: each name is imported from its own module when it is first used; nothing else is here."""
+
+from __future__ import annotations
+
+from lawful.core.lazy import face
+
+# A type checker reads this name as true; importing it from typing would cost more than all else here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lawful.core.errors import Error as Error
+    from lawful.core.errors import Failure as Failure
+    from lawful.core.questions import Approved as Approved
+    from lawful.core.questions import Principal as Principal
+    from lawful.core.questions import Question as Question
+    from lawful.core.reducers import add_messages as add_messages
+    from lawful.core.reducers import append as append
+    from lawful.core.reducers import maximum as maximum
+    from lawful.core.result import Err as Err
+    from lawful.core.result import Ok as Ok
+    from lawful.core.result import Result as Result
+    from lawful.core.retry import RetryPolicy as RetryPolicy
+    from lawful.core.signals import OutcomeUnknown as OutcomeUnknown
+else:
+    _TABLE = {
+        # graphs
+        "StateGraph": "lawful.graph",
+        "START": "lawful.graph",
+        "END": "lawful.graph",
+        "Send": "lawful.graph",
+        "Command": "lawful.graph",
+        "interrupt": "lawful.graph",
+        "Overwrite": "lawful.graph",
+        "Runtime": "lawful.graph",
+        "get_stream_writer": "lawful.graph",
+        "StreamWriter": "lawful.graph",
+        "RetryPolicy": "lawful.core.retry",
+        "TimeoutPolicy": "lawful.graph",
+        "CachePolicy": "lawful.graph",
+        "UNSET": "lawful.graph",
+        "CompiledStateGraph": "lawful.graph",
+        "StateSnapshot": "lawful.graph",
+        "Interrupt": "lawful.graph",
+        "Done": "lawful.graph",
+        "Paused": "lawful.graph",
+        "Failed": "lawful.graph",
+        "RunResult": "lawful.graph",
+        # values, errors, questions, merges
+        "Ok": "lawful.core.result",
+        "Err": "lawful.core.result",
+        "Result": "lawful.core.result",
+        "Error": "lawful.core.errors",
+        "Failure": "lawful.core.errors",
+        "Question": "lawful.core.questions",
+        "Principal": "lawful.core.questions",
+        "Approved": "lawful.core.questions",
+        "append": "lawful.core.reducers",
+        "add_messages": "lawful.core.reducers",
+        "maximum": "lawful.core.reducers",
+        # journals
+        "MemoryJournal": "lawful.journal.memory",
+        "SQLiteJournal": "lawful.stores.sqlite",
+        # effects
+        "Effect": "lawful.effects",
+        "effect": "lawful.effects",
+        "Ledger": "lawful.effects",
+        "Natural": "lawful.effects",
+        "Lookup": "lawful.effects",
+        "Found": "lawful.effects",
+        "NotFound": "lawful.effects",
+        "Pending": "lawful.effects",
+        "Unavailable": "lawful.effects",
+        "OutcomeUnknown": "lawful.core.signals",
+        "recover": "lawful.effects",
+    }
+    # Less often needed: found here under LangGraph's names too, but not among the names that are shown.
+    _ALSO = dict.fromkeys(
+        (
+            "PregelTask",
+            "LastValue",
+            "AnyValue",
+            "EphemeralValue",
+            "UntrackedValue",
+            "Topic",
+            "BinaryOperatorAggregate",
+            "NamedBarrierValue",
+            "LastValueAfterFinish",
+            "NamedBarrierValueAfterFinish",
+            "untracked",
+            "last",
+            "topic",
+        ),
+        "lawful.graph",
+    )
+    __all__ = list(_TABLE)
+    __getattr__, __dir__ = face(globals(), {**_TABLE, **_ALSO})
+
+__version__ = "0.1.0"
