@@ -1,0 +1,80 @@
+"""What `import lawful` costs and offers: few modules, no heavy ones, a lazy face whose every name is there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import lawful
+from support.tree import environment
+
+pytestmark = pytest.mark.unit
+
+HEAVY = ("asyncio", "pydantic", "sqlite3", "httpx", "socket", "ssl", "inspect", "concurrent.futures", "hypothesis")
+FACE: list[str] = list(lawful.__all__)
+BUDGET = 60
+"""Modules that `import lawful` may load beyond those that a bare interpreter has."""
+
+
+def _loaded(code: str) -> set[str]:
+    """The modules that ``code`` loads in a new interpreter, beyond those it starts with."""
+    script = (
+        f"import sys, json\nbefore = set(sys.modules)\n{code}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout))
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    """Rows: S0-005."""
+    loaded = _loaded("import lawful")
+    assert [name for name in HEAVY if name in loaded] == []
+    assert len(loaded) <= BUDGET, sorted(loaded)
+
+
+def test_the_core_knows_no_event_loop_and_no_database() -> None:
+    """Rows: S0-005, S0-009."""
+    loaded = _loaded("import lawful.core.errors, lawful.core.signals, lawful.core.context")
+    assert [
+        name for name in ("asyncio", "sqlite3", "pydantic", "lawful.graph", "lawful.stores") if name in loaded
+    ] == []
+
+
+def test_every_name_of_the_face_is_there() -> None:
+    missing = [name for name in FACE if getattr(lawful, name, None) is None]
+    assert missing == []
+    assert set(FACE) <= set(dir(lawful))
+
+
+def test_every_class_and_function_of_the_face_says_what_it_does() -> None:
+    faces = {name: getattr(lawful, name) for name in FACE}
+    silent = [name for name, face in faces.items() if callable(face) and not (face.__doc__ or "").strip()]
+    assert silent == []
+
+
+def test_questions_history_and_checkpoints_need_no_extra() -> None:
+    """Rows: S0-003."""
+    for name in ("StateGraph", "interrupt", "Command", "StateSnapshot"):
+        assert hasattr(lawful, name), name
+    assert _loaded("from lawful.stores.sqlite import SQLiteJournal") & {"sqlite3"} == {"sqlite3"}
+
+
+def test_public_classes_refuse_arguments_they_do_not_know() -> None:
+    """Rows: S4-043."""
+    swallowed: list[str] = []
+    for name in FACE:
+        face = getattr(lawful, name)
+        if not isinstance(face, type) or getattr(face, "_is_protocol", False):
+            continue
+        try:
+            face(no_such_option=1)
+        except TypeError as error:
+            if "no_such_option" not in str(error) and "abstract" not in str(error) and "no arguments" not in str(error):
+                swallowed.append(f"{name}: {error}")
+        else:
+            swallowed.append(name)
+    assert swallowed == []
