@@ -39,6 +39,14 @@ def told(note: Any) -> str:
     if origin is typing.Union or origin is UnionType:
         return " | ".join(told(arg) for arg in args)
     if origin is not None:
-        name = getattr(origin, "__name__", str(origin))
-        return f"{name}[{', '.join(told(arg) if not isinstance(arg, list) else '...' for arg in args)}]"
-    return note.__qualname__ if isinstance(note, type) else str(note)
+        return _generic(origin, args)
+    if isinstance(note, typing.TypeVar):
+        return " | ".join(map(told, note.__constraints__)) or note.__name__
+    return str(getattr(note, "__qualname__", note))
+
+
+def _generic(origin: Any, args: tuple[Any, ...]) -> str:
+    name = getattr(origin, "__name__", str(origin))
+    if not args:
+        return "tuple[()]" if origin is tuple else name
+    return f"{name}[{', '.join('...' if isinstance(arg, list) else told(arg) for arg in args)}]"

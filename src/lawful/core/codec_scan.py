@@ -77,7 +77,7 @@ def _arguments(note: Any, origin: Any, todo: list[Any]) -> None:
     if origin is type or origin is cast("Any", Callable):
         raise Unfit(f"{note!r} cannot be stored")
     todo += [arg for arg in typing.get_args(note) if arg is not Ellipsis]
-    if isinstance(origin, type):
+    if isinstance(origin, type) and origin is not types.UnionType:
         todo.append(origin)
 
 

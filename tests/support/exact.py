@@ -1,0 +1,41 @@
+"""Equality that also holds types, the sign of zero and NaN apart from each other, as a codec must keep them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, cast
+
+
+def exact(left: Any, right: Any) -> bool:
+    """Whether both are the same value of the same type, through containers and fields."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, float):
+        return (math.isnan(left) and math.isnan(right)) or (
+            left == right and math.copysign(1, left) == math.copysign(1, right)
+        )
+    if isinstance(left, complex):
+        return exact(left.real, right.real) and exact(left.imag, right.imag)
+    if isinstance(left, dict):
+        mine, other = cast("dict[Any, Any]", left), cast("dict[Any, Any]", right)
+        return _pairwise(mine.keys(), other.keys()) and _pairwise(mine.values(), other.values())
+    if isinstance(left, (list, tuple)):
+        return _pairwise(cast("Iterable[Any]", left), cast("Iterable[Any]", right))
+    if isinstance(left, (set, frozenset)):
+        mine_sorted = sorted(cast("Iterable[Any]", left), key=_told)
+        return _pairwise(mine_sorted, sorted(cast("Iterable[Any]", right), key=_told))
+    if hasattr(left, "is_nan") and left.is_nan():
+        return str(left) == str(right)
+    if hasattr(left, "tzinfo"):
+        return bool(left == right) and left.fold == right.fold and repr(left) == repr(right)
+    return bool(left == right)
+
+
+def _pairwise(left: Iterable[Any], right: Iterable[Any]) -> bool:
+    mine, other = list(left), list(right)
+    return len(mine) == len(other) and all(map(exact, mine, other))
+
+
+def _told(value: Any) -> str:
+    return f"{type(value).__name__} {value!r}"
