@@ -1,0 +1,79 @@
+"""`IntentRecord`: one intended effect as it is written down, and how operations get their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from lawful.core.errors import ValidationError
+from lawful.effects.capability import Capability
+from lawful.effects.digests import digest
+
+Risk: TypeAlias = Literal["low", "medium", "high"]
+
+
+class IntentRecord(Struct, frozen=True):
+    """One intended external effect, as data: whoever has it may look at it, keep it and compare it, not perform it."""
+
+    scope: str
+    """The tenant."""
+    op_id: str
+    tool: str
+    tool_version: str
+    args: Any
+    """The command as JSON."""
+    args_hash: str
+    idempotency_key: str
+    """The same over all attempts; at most 255 characters."""
+    capability: Capability
+    revision: str | None = None
+    """Hash of the thing acted on."""
+    key: str = ""
+    """The business key, if any."""
+    policy: str = ""
+    policy_hash: str = ""
+    risk: Risk = "medium"
+    once_per_key: bool = False
+    """Another lineage that plans the same operation takes part in it instead of being refused."""
+    lineage: str = ""
+    """The thread that this work descends from; "" outside a run."""
+    thread: str = ""
+    step_key: str = ""
+    occurrence: int = 0
+    run: str = ""
+    requester: str = ""
+    """A principal's id, where the host named one."""
+    compensates: str | None = None
+    max_attempts: int = 5
+    send_budget: float = 10.0
+    """Seconds from a claim within which the request must leave."""
+    timeout: float = 20.0
+    """Seconds that one call may take."""
+    labels: Mapping[str, Any] = {}
+
+
+def business_id(tool: str, key: str) -> str:
+    """The operation id of a business key: readable where it is short.
+
+    Raises: ValidationError for an empty key or one with control characters or lone surrogates.
+    """
+    if not key or not key.isprintable():
+        raise ValidationError(
+            f"the key of effect {tool!r} must be printable text that is not empty, not {key!r}",
+            component=tool,
+            operation="plan",
+        )
+    plain = f"{tool}:{key}"
+    return plain if len(plain) <= 200 else f"{tool[:100]}:{digest('key', [tool, key])}"
+
+
+def derived_id(scope: str, lineage: str, tool: str, step_key: str, occurrence: int, name: str) -> str:
+    """The operation id of an effect without a key: equal over retries, resumes and forks, new in each loop turn."""
+    return f"{tool[:100]}:{digest('operation', [scope, lineage, tool, step_key, occurrence, name])[:32]}"
+
+
+def idempotency_key(scope: str, op_id: str) -> str:
+    """What the provider is given to recognise a repeat: 64 hex digits."""
+    return digest("idempotency", [scope, op_id])

@@ -1,0 +1,301 @@
+"""Pure rules from an intent, its evidence and its approvals to a decision, each conjunct told by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, final
+
+from msgspec import Struct
+
+from lawful.core.errors import ConfigurationError
+from lawful.effects.digests import digest
+from lawful.effects.evidence import Approval, Evidence, approval_stale, evidence_stale, newest
+from lawful.effects.intents import IntentRecord
+
+
+class Decision(Struct, frozen=True, tag_field="is"):
+    """What a policy says; one of `Allowed`, `NeedsEvidence`, `NeedsApproval`, `Denied`."""
+
+    @staticmethod
+    def allow() -> Allowed:
+        """Nothing stands against it."""
+        return Allowed()
+
+    @staticmethod
+    def refuse(reason: str) -> Denied:
+        """No, whoever approves."""
+        return Denied(reason)
+
+    @staticmethod
+    def needs_evidence(*kinds: str) -> NeedsEvidence:
+        """Not before evidence of these kinds is there."""
+        return NeedsEvidence(kinds)
+
+    @staticmethod
+    def needs_approval(role: str = "", count: int = 1) -> NeedsApproval:
+        """Not before so many people in ``role`` have said yes."""
+        return NeedsApproval(role, count)
+
+
+class Allowed(Decision, frozen=True, tag="allowed"):
+    """Yes, on the strength of the approvals named."""
+
+    approvals: tuple[str, ...] = ()
+
+
+class NeedsEvidence(Decision, frozen=True, tag="needs_evidence"):
+    kinds: tuple[str, ...]
+
+
+class NeedsApproval(Decision, frozen=True, tag="needs_approval"):
+    role: str = ""
+    count: int = 1
+    """How many more are needed."""
+
+
+class Denied(Decision, frozen=True, tag="denied"):
+    reason: str
+
+
+Verdict: TypeAlias = Allowed | NeedsEvidence | NeedsApproval | Denied
+
+
+class Matter(Struct, frozen=True):
+    """All that a policy may look at; nothing else decides."""
+
+    intent: IntentRecord
+    evidence: tuple[Evidence, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    consumed: tuple[str, ...] = ()
+    """Ids of approvals that earlier claims have used, one entry a use."""
+    retry: bool = False
+    """An earlier attempt of this very operation was claimed: its approvals need no new use."""
+    now: float = 0.0
+
+    def inputs_hash(self, policy_hash: str) -> str:
+        """Digest of what was decided on, for the record."""
+        ids = [[e.id for e in self.evidence], [a.id for a in self.approvals], list(self.consumed)]
+        return digest("decision", [policy_hash, self.intent.op_id, self.intent.args_hash, ids, self.now])
+
+
+class Finding(Struct, frozen=True):
+    """What one conjunct of a policy found."""
+
+    rule: str
+    verdict: Verdict
+    why: str = ""
+    stale: tuple[str, ...] = ()
+    """Evidence and approvals that were there and did not count, each with its reason."""
+
+    @property
+    def holds(self) -> bool:
+        return isinstance(self.verdict, Allowed)
+
+
+class RequireEvidence(Struct, frozen=True, tag="evidence"):
+    """The newest evidence of ``kind`` about this revision says yes and is current."""
+
+    kind: str
+
+    @property
+    def name(self) -> str:
+        return f"evidence:{self.kind}"
+
+    def check(self, matter: Matter) -> Finding:
+        reasons = [(e, evidence_stale(e, matter.intent, matter.now)) for e in matter.evidence if e.kind == self.kind]
+        stale = tuple(why for _, why in reasons if why is not None)
+        best = newest((e for e, why in reasons if why is None), self.kind)
+        if best is None:
+            return Finding(self.name, NeedsEvidence((self.kind,)), f"no current {self.kind} evidence", stale)
+        if not best.verdict:
+            return Finding(self.name, NeedsEvidence((self.kind,)), f"{self.kind} says no ({best.id})", stale)
+        return Finding(self.name, Allowed(), f"{best.id} by {best.issuer}", stale)
+
+
+class RequireApproval(Struct, frozen=True, tag="approval"):
+    """So many people in ``role`` have said yes, nobody in it no, and it still counts."""
+
+    role: str = ""
+    count: int = 1
+    exclude_requester: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"approval:{self.role or 'anyone'}"
+
+    def check(self, matter: Matter) -> Finding:
+        counted: dict[str, str] = {}
+        stale: list[str] = []
+        for approval in matter.approvals:
+            if not self._concerns(approval):
+                continue
+            why = approval_stale(approval, matter.intent, matter.now) or self._barred(approval, matter)
+            if why is not None:
+                stale.append(why)
+            elif not approval.granted:
+                return Finding(self.name, Denied(f"{approval.approver.id} said no"), approval.id, tuple(stale))
+            else:
+                counted.setdefault(approval.approver.id, approval.id)
+        missing = self.count - len(counted)
+        if missing > 0:
+            return Finding(self.name, NeedsApproval(self.role, missing), f"{missing} missing", tuple(stale))
+        used = tuple(counted.values())[: self.count]
+        return Finding(self.name, Allowed(used), f"by {', '.join(counted)}", tuple(stale))
+
+    def _concerns(self, approval: Approval) -> bool:
+        if not self.role:
+            return True
+        return approval.role in ("", self.role) and self.role in approval.approver.roles
+
+    def _barred(self, approval: Approval, matter: Matter) -> str | None:
+        if self.exclude_requester and approval.approver.id == matter.intent.requester:
+            return f"approval {approval.id} is by the requester"
+        uses = matter.consumed.count(approval.id)
+        if uses >= approval.max_uses and not (matter.retry and uses):
+            return f"approval {approval.id} is used up"
+        return None
+
+
+class Rule(Struct, frozen=True, tag="rule"):
+    """A conjunct written as a function: pure, total, known by name and version (its source is never compared)."""
+
+    name: str
+    decide: Callable[[Matter], Decision]
+    version: str = "1"
+
+    def check(self, matter: Matter) -> Finding:
+        return Finding(self.name, verdict(self.decide(matter)))
+
+
+Conjunct: TypeAlias = RequireEvidence | RequireApproval | Rule
+
+
+def verdict(decision: Decision) -> Verdict:
+    """``decision`` as the closed union. Raises: ConfigurationError for anything else."""
+    match decision:
+        case Allowed() | NeedsEvidence() | NeedsApproval() | Denied():
+            return decision
+        case _:
+            raise ConfigurationError(
+                f"a policy gave {decision!r}; use Decision.allow(), .refuse(), .needs_evidence() or .needs_approval()",
+                component="policy",
+            )
+
+
+class Policy(Struct, frozen=True):
+    """Conjuncts that must all hold; known by its id and by the hash of what it demands."""
+
+    id: str
+    rules: tuple[Conjunct, ...] = ()
+    version: str = "1"
+
+    @property
+    def hash(self) -> str:
+        """Digest of id, version and every conjunct: approvals are bound to it."""
+        told: list[Any] = []
+        for rule in self.rules:
+            match rule:
+                case RequireEvidence(kind):
+                    told.append(["evidence", kind])
+                case RequireApproval(role, count, exclude):
+                    told.append(["approval", role, count, exclude])
+                case Rule():
+                    told.append(["rule", rule.name, rule.version])
+        return digest("policy", [self.id, self.version, told])
+
+    def explain(self, matter: Matter) -> tuple[Finding, ...]:
+        """What each conjunct found, in order, stale items with their reasons."""
+        return tuple(rule.check(matter) for rule in self.rules)
+
+    def decide(self, matter: Matter) -> Verdict:
+        """The conjuncts' findings joined: a no beats missing evidence beats a missing approval beats yes."""
+        return joined(finding.verdict for finding in self.explain(matter))
+
+    def joined_with(self, other: Policy | None) -> Policy:
+        """Both policies' demands."""
+        if other is None or other.hash == self.hash:
+            return self
+        return Policy(f"{self.id}+{other.id}", (*self.rules, *other.rules), f"{self.version}+{other.version}")
+
+
+OPEN = Policy("open")
+"""Demands nothing."""
+
+
+def policy(name: str, *, version: str = "1") -> Callable[[Callable[[Matter], Decision]], Policy]:
+    """Make a policy of one pure function."""
+
+    def made(decide: Callable[[Matter], Decision]) -> Policy:
+        return Policy(name, (Rule(name, decide, version),), version)
+
+    return made
+
+
+def joined(verdicts: Iterable[Verdict]) -> Verdict:
+    """Several verdicts as one."""
+    kinds: list[str] = []
+    waiting: NeedsApproval | None = None
+    used: list[str] = []
+    for each in verdicts:
+        match each:
+            case Denied():
+                return each
+            case NeedsEvidence(wanted):
+                kinds += [kind for kind in wanted if kind not in kinds]
+            case NeedsApproval():
+                waiting = waiting or each
+            case Allowed(approvals):
+                used += [name for name in approvals if name not in used]
+    if kinds:
+        return NeedsEvidence(tuple(kinds))
+    return waiting if waiting is not None else Allowed(tuple(used))
+
+
+# The proof that a policy said yes
+
+_SEAL = object()
+
+
+@final
+class Authorized:
+    """A policy's yes to one operation, which only `authorize` can make; a claim takes nothing else."""
+
+    __slots__ = ("approvals", "at", "basis", "op_id", "policy_hash")
+
+    op_id: str
+    policy_hash: str
+    approvals: tuple[str, ...]
+    basis: str
+    at: float
+
+    def __init__(self, matter: Matter, policy_hash: str, approvals: tuple[str, ...], seal: object) -> None:
+        if seal is not _SEAL:
+            raise TypeError("Authorized comes from authorize(policy, matter) alone")
+        for name, value in (
+            ("op_id", matter.intent.op_id),
+            ("policy_hash", policy_hash),
+            ("approvals", approvals),
+            ("basis", matter.inputs_hash(policy_hash)),
+            ("at", matter.now),
+        ):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise TypeError("Authorized cannot be changed")
+
+    def __reduce__(self) -> str:
+        raise TypeError("Authorized cannot be copied or stored: ask the policy again")
+
+
+def authorize(rules: Policy, matter: Matter, *more: Decision) -> Authorized | NeedsEvidence | NeedsApproval | Denied:
+    """Ask ``rules`` (and ``more`` decisions already made, such as the effect's own) about ``matter``."""
+    match joined((*(verdict(each) for each in more), rules.decide(matter))):
+        case Allowed(approvals):
+            return Authorized(matter, rules.hash, approvals, _SEAL)
+        case otherwise:
+            return otherwise
+
+
+def publication_policy(role: str = "") -> Policy:
+    """The essay's rule: tests and security pass and someone approves, all for the same revision."""
+    return Policy("publication", (RequireEvidence("tests"), RequireEvidence("security"), RequireApproval(role)))
