@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
-from lawful import START, StateGraph, append, untracked
-from lawful.journal.memory import MemoryJournal
+from lawful import START, MemoryJournal, StateGraph, append, untracked
 
 
 class ConversationState(TypedDict, total=False):

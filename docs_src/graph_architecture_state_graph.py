@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from lawful import END, START, StateGraph
-from lawful.core.reducers import append
+from lawful import END, START, StateGraph, append
 
 
 class State(TypedDict, total=False):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lawful import START, Send, StateGraph
-from lawful.core.reducers import append
+from lawful import START, Send, StateGraph, append
 
 
 class Text(TypedDict, total=False):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lawful import END, START, StateGraph
+from lawful import END, START, StateGraph, append
 from lawful.core.errors import GraphBuildError
-from lawful.core.reducers import append
 
 
 class Work(TypedDict, total=False):

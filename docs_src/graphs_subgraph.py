@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lawful import START, StateGraph
-from lawful.core.reducers import append
+from lawful import START, StateGraph, append
 
 
 class Log(TypedDict, total=False):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, TypedDict
 
-from lawful import START, StateGraph
+from lawful import START, MemoryJournal, StateGraph, append
 from lawful.core.errors import ThreadBusy
-from lawful.core.reducers import append
-from lawful.journal.memory import MemoryJournal
 
 
 class Chat(TypedDict, total=False):

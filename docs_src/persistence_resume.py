@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lawful import START, StateGraph
+from lawful import START, SQLiteJournal, StateGraph, append
 from lawful.core.errors import NetworkError
-from lawful.core.reducers import append
-from lawful.stores.sqlite import SQLiteJournal
 
 calls: list[str] = []
 

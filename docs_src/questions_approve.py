@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lawful import START, UNSET, Approved, Done, Failed, Paused, Principal, StateGraph, interrupt
-from lawful.stores.sqlite import SQLiteJournal
+from lawful import START, UNSET, Approved, Done, Failed, Paused, Principal, SQLiteJournal, StateGraph, interrupt
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lawful import START, StateGraph, interrupt
+from lawful import START, MemoryJournal, StateGraph, append, interrupt
 from lawful.core.errors import UnknownQuestion
-from lawful.core.reducers import append
-from lawful.journal.memory import MemoryJournal
 
 
 class Form(TypedDict, total=False):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from lawful import END, START, UNSET, Done, Failed, Paused, StateGraph
-from lawful.core.reducers import append
+from lawful import END, START, UNSET, Done, Failed, Paused, StateGraph, append
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from lawful import START, StateGraph, interrupt
-from lawful.stores.sqlite import SQLiteJournal
+from lawful import START, SQLiteJournal, StateGraph, interrupt
 
 
 class Order(TypedDict, total=False):
