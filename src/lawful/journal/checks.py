@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, Literal
 
 from lawful.core.errors import (
     AlreadyAnswered,
@@ -29,8 +29,8 @@ from lawful.journal.records import (
     Source,
 )
 
-SOURCES: tuple[str, ...] = get_args(Source)
-KINDS: tuple[str, ...] = ("done", "error", "asked")
+SOURCES: tuple[Source, ...] = ("input", "loop", "update", "fork")
+KINDS: tuple[Literal["done", "error", "asked"], ...] = ("done", "error", "asked")
 DIGEST_BYTES = 16
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

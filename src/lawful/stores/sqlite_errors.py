@@ -1,0 +1,37 @@
+"""What SQLite's errors mean to the caller of a journal."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from lawful.core.errors import CorruptRecord, StoreError, StoreFull, StoreLocked
+
+_FULL = 13
+_LOCKED = (5, 6)
+_DAMAGED = (11, 26)
+
+
+def translated(error: sqlite3.Error, path: str, operation: str) -> StoreError:
+    """The error of ours that stands for ``error``."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    told = str(error)
+    if code == _FULL:
+        kind, message = StoreFull, f"no space left for {path}"
+    elif code in _LOCKED:
+        kind, message = StoreLocked, f"{path} is locked by another process"
+    elif code in _DAMAGED or "decode to UTF-8" in told:
+        kind, message = CorruptRecord, f"{path} is damaged, or not a SQLite database"
+    else:
+        kind, message = StoreError, f"SQLite refused to {operation} in {path}"
+    return kind(f"{message} ({told})", component="journal", operation=operation, details={"path": path}, cause=error)
+
+
+@contextmanager
+def translating(path: str, operation: str) -> Generator[None]:
+    """Raise errors of SQLite as ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, path, operation) from error
