@@ -156,6 +156,7 @@ FITS: list[tuple[Any, list[Any]]] = [
     (Box, [Box()]),
     (Decimal, [Decimal(1)]),
     (Model, [Model(n=1)]),
+    (pydantic.BaseModel, [Model(n=1)]),
     (Closes, [File()]),
     (Silent, [3]),
     (Movie, [MOVIE, {**MOVIE, "year": 1999}]),
@@ -355,6 +356,22 @@ def test_the_checker_agrees_with_a_plain_reading(value: Any, note: str) -> None:
     before = repr(value)
     assert (compile_check(NOTES[note])(value) is None) == _is(value, note)
     assert repr(value) == before
+
+
+def test_a_class_within_a_function_is_checked_as_far_as_its_names_are_found() -> None:
+    class Unseen(TypedDict):
+        n: int
+
+    class Local(TypedDict):
+        plain: int
+        inner: Unseen
+        maybe: tx.NotRequired[Unseen]
+
+    check = compile_check(Local, where="k")
+    assert check({"plain": 1, "inner": {"n": "x"}}) is None
+    assert check({"plain": 1}) is None
+    assert check({"plain": "x"}) == "k.plain: expected int, got str 'x'"
+    assert check({"plain": 1, "iner": 1}) == "k: unknown key 'iner' for " + Local.__qualname__ + ". Did you mean 'inner'?"
 
 
 def test_one_check_serves_many_values_without_growing() -> None:

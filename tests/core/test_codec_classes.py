@@ -429,6 +429,82 @@ def test_what_says_little_is_checked_when_it_is_written(note: Any) -> None:
     codec.default.child().register_annotation(note, where="key")
 
 
+class Event(pydantic.BaseModel):
+    at: int = 0
+
+
+class Started(Event):
+    by: Point
+
+
+class Watched(Event):
+    model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
+    lock: threading.Event
+
+
+def test_a_subclass_that_cannot_be_stored_does_not_stop_a_graph_from_being_built() -> None:
+    registry = codec.default.child()
+    registry.register_annotation(list[Event], where="events")
+    value = [Event(), Started(by=Point(1))]
+    assert exact(registry.decode(registry.encode(value)), value)
+    with pytest.raises(ValidationError, match=r"events\[0\]\.lock.*Event"):
+        registry.encode([Watched(lock=threading.Event())], where="events")
+
+
+def test_naming_the_base_of_all_models_registers_none_of_them() -> None:
+    registry = codec.default.child()
+    registry.register_annotation(pydantic.BaseModel, where="any")
+    with pytest.raises(ValidationError, match="Started"):
+        registry.encode(Started(by=Point(1)))
+
+
+def test_classes_within_a_function_are_found_as_far_as_their_names_are() -> None:
+    class Unseen(msgspec.Struct):
+        pass
+
+    @dataclass
+    class Node:
+        kids: list[Node]
+        point: Point | None = None
+        other: Unseen | None = None
+
+    registry = codec.default.child()
+    registry.register_annotation(Node, where="tree")
+    value = Node([Node([])], Point(1))
+    assert exact(registry.decode(registry.encode(value)), value)
+    with pytest.raises(ValidationError, match="Unseen"):
+        registry.encode(Node([], None, Unseen()))
+
+
+def test_the_librarys_own_classes_need_no_registration() -> None:
+    from lawful.core.crdt import GSet
+    from lawful.core.messages import Message, RemoveMessage, Text, ToolCall
+
+    value = [
+        Message("assistant", (Text(text="a" * 600, id="1"), ToolCall(name="t", args={"k": [1]}, id="c")), id="m"),
+        RemoveMessage("m"),
+        GSet(frozenset({1, "a"})),
+    ]
+    blob = codec.encode(value)
+    assert exact(codec.decode(blob), value)
+    assert b"lawful:Message" in blob
+    assert b"lawful.core" not in blob
+
+
+def test_what_a_constructor_refuses_is_a_corrupt_record() -> None:
+    registry = fresh()
+
+    class Lookalike(msgspec.Struct):
+        role: str
+        content: tuple[int, ...]
+
+    registry.register(Lookalike, id="lawful:Message")
+    blob = registry.encode(Lookalike("user", ()))
+    with pytest.raises(CorruptRecord, match="empty") as caught:
+        codec.decode(blob)
+    assert caught.value.raw == blob
+
+
 def test_two_classes_of_one_name_do_not_disturb_each_other() -> None:
     def make() -> Any:
         @dataclass

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 from lawful.core.codec import Registry, default
+from lawful.core.codec_types import class_of
 from lawful.core.errors import ValidationError
 
 _ATOMS: frozenset[type] = frozenset({type(None), bool, int, str})
@@ -48,7 +49,7 @@ def state_bytes(value: Any, registry: Registry = default) -> bytes:
 
 
 def _check(value: Any, path: str, depth: int) -> None:
-    kind = type(value)
+    kind = class_of(value)
     if kind in _ATOMS or (kind is float and isfinite(value)):
         return
     if kind is float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from lawful.core.check_told import got, told
+from lawful.core.codec_types import class_of
 from lawful.core.failure import nearest
 
 Miss: TypeAlias = tuple[str, str]
@@ -143,7 +144,7 @@ def record_test(cls: type, parts: Mapping[str, Part]) -> Test:
 
 def literal_test(values: tuple[Any, ...], note: Any) -> Test:
     """One of these values, in value and type."""
-    allowed = frozenset((type(value), value) for value in _flat(values))
+    allowed = frozenset((class_of(value), value) for value in _flat(values))
     name = told(note)
 
     def test(value: Any) -> Miss | None:

@@ -27,6 +27,7 @@ from lawful.core.check_pydantic import constrained, is_constraint, pydantic_test
 from lawful.core.check_told import got, told
 from lawful.core.codec_kinds import is_pydantic
 from lawful.core.codec_scan import hints
+from lawful.core.lazy import late
 
 _QUALIFIERS = (
     typing.Final,
@@ -39,6 +40,7 @@ _QUALIFIERS = (
 )
 _ANYTHING = (Any, object, tx.Any)
 _NUMBERS: dict[type, tuple[type, ...]] = {float: (float, int), complex: (complex, float, int)}
+_CALLABLE: Any = abc.Callable
 _NOTHING: frozenset[type] = frozenset()
 
 Compiled: TypeAlias = tuple[Test | None, frozenset[type]]
@@ -124,14 +126,17 @@ class Compiler:
             return self._memo(origin, self._typeddict)
         if not isinstance(origin, type):
             raise TypeError("it is no type")
-        if origin is type or origin is abc.Callable:
+        return self._container(note, cast("Any", origin), args)
+
+    def _container(self, note: Any, origin: Any, args: tuple[Any, ...]) -> Compiled:
+        if origin is type or origin is _CALLABLE:
             return self._class(origin)
         if issubclass(origin, abc.Mapping) and args:
             # A Counter has one argument: what it counts.
             key, item = args if len(args) == 2 else (args[0], int)
-            return self._mapping(origin, key, item, note)
+            return self._mapping(cast("Any", origin), key, item, note)
         if issubclass(origin, abc.Collection) and len(args) == 1:
-            return self._items(origin, args[0], note)
+            return self._items(cast("Any", origin), args[0], note)
         return self._memo(origin, self._class)
 
     def _constrained(self, note: Any, base: Any) -> Compiled:
@@ -157,15 +162,15 @@ class Compiler:
 
     def _typeddict(self, note: Any) -> Compiled:
         fields = hints(note)
-        if not fields and note.__annotations__:
-            return _instance(dict, note), _NOTHING
         required = set(note.__required_keys__)
         for name, hint in fields.items():
             # With postponed annotations the class itself could not see these.
             needed = _required(hint)
             if needed is not None:
                 (required.add if needed else required.discard)(name)
-        parts = {name: self._part(hint) for name, hint in fields.items()}
+        # A field whose annotation names what cannot be found may be there, and hold anything.
+        required.intersection_update(fields)
+        parts = {name: self._part(fields.get(name, Any)) for name in note.__annotations__}
         return typeddict_test(parts, frozenset(required), note), _NOTHING
 
     def _class(self, cls: Any) -> Compiled:
@@ -177,26 +182,34 @@ class Compiler:
             return _number(_NUMBERS[cls], cls), frozenset(_NUMBERS[cls])
         if cls is tuple:
             return _instance((tuple, list), cls), frozenset({tuple, list})
-        if cls is abc.Callable:
+        if cls is _CALLABLE:
             return (lambda value: None if callable(value) else ("", f"expected a callable, got {got(value)}")), _NOTHING
         if getattr(cls, "_is_protocol", False) and not getattr(cls, "_is_runtime_protocol", False):
             return None, _NOTHING
         return self._user_class(cls)
 
     def _user_class(self, cls: Any) -> Compiled:
+        plain = _instance(cls, cls), frozenset({cls})
         if is_pydantic(cls) or issubclass(cls, Enum):
-            return _instance(cls, cls), frozenset({cls})
-        is_record = hasattr(cls, "__dataclass_fields__") or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
-        if is_record:
-            names = cast("Any", cls).__dataclass_fields__ if hasattr(cls, "__dataclass_fields__") else cls._fields
+            return plain
+        names = _fields(cls)
+        if names:
             found = hints(cls)
             parts = {name: self._part(found[name]) for name in names if name in found}
             checked = {name: part for name, part in parts.items() if part.test is not None}
-            if checked:
-                return record_test(cls, checked), _NOTHING
-        elif hasattr(cls, "__get_pydantic_core_schema__"):
+            return (record_test(cls, checked), _NOTHING) if checked else plain
+        if hasattr(cls, "__get_pydantic_core_schema__"):
             return pydantic_test(cls), _NOTHING
-        return _instance(cls, cls), frozenset({cls})
+        return plain
+
+
+def _fields(cls: Any) -> tuple[str, ...]:
+    """The field names of a dataclass or NamedTuple; () for any other class."""
+    if hasattr(cls, "__dataclass_fields__"):
+        # Not those that are only class variables or arguments of the constructor.
+        return tuple(field.name for field in late("dataclasses").fields(cls))
+    names: tuple[str, ...] = getattr(cls, "_fields", ())
+    return names if issubclass(cls, tuple) else ()
 
 
 def _bare(note: Any) -> Any:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
 
 from lawful.core.codec_kinds import Codec, Misfit, kind_of
+from lawful.core.codec_own import own_class, own_id
 from lawful.core.codec_read import Reader
 from lawful.core.codec_scan import Unfit, classes_in
 from lawful.core.codec_types import Unstorable
 from lawful.core.codec_write import Writer, path_to
 from lawful.core.errors import ConfigurationError, ValidationError
-from lawful.core.questions import Approved, Principal, Question, Reply
 
 C = TypeVar("C", bound=type)
+_ROOTS = ("pydantic.main", "pydantic.root_model", "msgspec", "enum", "builtins")
+"""Modules whose classes are every model's base: naming one of them names no subclass."""
 _NONE: Mapping[bytes, bytes] = {}
 
 
@@ -106,22 +109,45 @@ class Registry:
         Raises: ConfigurationError, which names ``where`` (a state's key), for what cannot be stored.
         """
         place = f"{where}: " if where else ""
+        named: list[type] = []
         try:
             for cls in classes_in(annotation):
                 if self.codec_of(cls) is None and not self._implied(cls):
                     raise Unfit(f"values of {cls.__module__}:{cls.__qualname__} cannot be stored without a codec")
+                named.append(cls)
         except Unfit as error:
             raise _configuration(
                 f"{place}{error}; mark the key as untracked, or call codec.register(cls, encode=..., decode=...)", where
             ) from error
+        self._subclasses(named)
+
+    def _subclasses(self, named: list[type]) -> None:
+        """Register what is below the named classes by now: where a base is named, a subclass may stand.
+
+        One that cannot be stored is passed over here and refused when a value of it is written.
+        """
+        seen = set(named)
+        for base in named:
+            if base.__module__ in _ROOTS:
+                continue
+            below = cast("list[type]", cast("Any", base).__subclasses__())
+            for sub in below:
+                if sub in seen:
+                    continue
+                seen.add(sub)
+                named.append(sub)
+                with suppress(Unfit):
+                    for cls in classes_in(sub):
+                        if self.codec_of(cls) is None:
+                            self._implied(cls)
 
     def _implied(self, cls: type) -> bool:
         """Register a class that an annotation names; whether values of it, or at least of its subclasses, can be stored."""
         kind = kind_of(cls)
         if kind is None:
-            return bool(cls.__subclasses__()) or bool(getattr(cls, "__abstractmethods__", False))
+            return bool(getattr(cls, "__abstractmethods__", False)) or _has_heirs(cls)
         type_id = f"{cls.__module__}:{cls.__qualname__}"
-        if self._by_id(type_id) is None:
+        if self.by_id(type_id) is None:
             self._add(Codec(type_id, 1, cls, {}, *kind))
         return True
 
@@ -130,9 +156,10 @@ class Registry:
         found = self._classes.get(cls)
         return found if found is not None or self._parent is None else self._parent.codec_of(cls)
 
-    def _by_id(self, type_id: str) -> Codec | None:
+    def by_id(self, type_id: str) -> Codec | None:
+        """The codec of a stored type id."""
         found = self._ids.get(type_id)
-        return found if found is not None or self._parent is None else self._parent._by_id(type_id)
+        return found if found is not None or self._parent is None else self._parent.by_id(type_id)
 
     def ids(self) -> list[str]:
         """Every type id known here, sorted."""
@@ -175,7 +202,7 @@ class Registry:
         Raises: UnknownType, for a type id or version that is not registered; CorruptRecord, for anything that ``encode``
         would not have written. Both name ``where`` and carry the bytes in ``raw``.
         """
-        return Reader(self._by_id, self.ids, blob, _NONE if chunks is None else chunks, where).read()
+        return Reader(self.by_id, self.ids, blob, _NONE if chunks is None else chunks, where).read()
 
 
 def _configuration(message: str, where: str) -> ConfigurationError:
@@ -186,11 +213,34 @@ def _same_name(old: type | None, new: type | None) -> bool:
     return old is None or new is None or (old.__module__, old.__qualname__) == (new.__module__, new.__qualname__)
 
 
+def _has_heirs(cls: Any) -> bool:
+    """Whether any class below this one can be stored, so that naming it makes sense."""
+    below: list[Any] = type.__subclasses__(cls)
+    return any(kind_of(sub) is not None or _has_heirs(sub) for sub in below)
+
+
 def _unwritable(value: Any) -> Any:
     raise AttributeError(f"{type(value).__qualname__} is read only")
 
 
-default = Registry()
+class _Program(Registry):
+    """The registry of the whole program, which knows the library's own classes without loading them."""
+
+    __slots__ = ()
+
+    def codec_of(self, cls: type) -> Codec | None:
+        found = super().codec_of(cls)
+        if found is None and (type_id := own_id(cls)) is not None:
+            self.register(cls, id=type_id)
+            found = super().codec_of(cls)
+        return found
+
+    def by_id(self, type_id: str) -> Codec | None:
+        found = super().by_id(type_id)
+        return found if found is not None or (cls := own_class(type_id)) is None else self.codec_of(cls)
+
+
+default: Registry = _Program()
 """What is registered for the whole program; every compiled graph's own registry is a child of it."""
 
 register = default.register
@@ -210,6 +260,4 @@ def _pairs(value: Any) -> dict[Any, Any]:
 register(deque, id="deque", encode=lambda v: [v.maxlen, list(v)], decode=lambda told: deque(told[1], told[0]))
 register(OrderedDict, id="ordereddict", encode=dict, decode=lambda told: OrderedDict(_pairs(told)))
 register(Counter, id="counter", encode=dict, decode=lambda told: Counter(_pairs(told)))
-for _cls in (Principal, Approved, Reply, Question):
-    register(_cls, id=f"lawful:{_cls.__name__}")
 __all__ = ["Codec", "Registry", "decode", "default", "digest16", "encode", "register", "retired"]

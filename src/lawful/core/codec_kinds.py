@@ -41,7 +41,7 @@ class Codec(NamedTuple):
     make: Make
 
 
-def kind_of(cls: type) -> tuple[Take, Make] | None:
+def kind_of(cls: type[Any]) -> tuple[Take, Make] | None:
     """How values of ``cls`` are taken apart and put together, or None if that must be told by its author."""
     if issubclass(cls, Enum):
         return _flag_kind(cls) if issubclass(cls, Flag) else _enum_kind(cls)
@@ -50,21 +50,23 @@ def kind_of(cls: type) -> tuple[Take, Make] | None:
     if issubclass(cls, Struct):
         return _struct_kind(cls)
     if issubclass(cls, tuple):
-        return _namedtuple_kind(cls) if hasattr(cls, "_fields") else None
+        return _namedtuple_kind(cast("Any", cls)) if hasattr(cast("Any", cls), "_fields") else None
     # A dataclass that is also a dict, a str or an exception holds more than its fields.
     if hasattr(cls, "__dataclass_fields__") and not issubclass(cls, _HOLDERS):
         return _dataclass_kind(cls)
     return None
 
 
-def is_pydantic(cls: type) -> bool:
+def is_pydantic(cls: type[Any]) -> bool:
     """Whether it is a pydantic model; pydantic is never imported for this: a class of its needs it loaded already."""
     module = sys.modules.get("pydantic.main")
     base = getattr(module, "BaseModel", None)
     return base is not None and issubclass(cls, base)
 
 
-def _fit(cls: type, names: tuple[str, ...], defaults: Mapping[str, Callable[[], Any]], body: Any) -> dict[str, Any]:
+def _fit(
+    cls: type[Any], names: tuple[str, ...], defaults: Mapping[str, Callable[[], Any]], body: Any
+) -> dict[str, Any]:
     """The stored fields, with defaults for those that were added since. Raises: Misfit."""
     if type(body) is not dict:
         raise Misfit(f"is stored as {type(body).__name__}, not as fields")
@@ -87,7 +89,7 @@ def _constant(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
-def _dataclass_kind(cls: type) -> tuple[Take, Make]:
+def _dataclass_kind(cls: type[Any]) -> tuple[Take, Make]:
     dataclasses = late("dataclasses")
     fields = dataclasses.fields(cls)
     names = tuple(field.name for field in fields)
@@ -102,7 +104,7 @@ def _dataclass_kind(cls: type) -> tuple[Take, Make]:
         return {name: getattr(value, name) for name in names}
 
     def make(body: Any) -> Any:
-        made = cls.__new__(cls)
+        made: Any = cast("Any", cls).__new__(cls)
         for name, item in _fit(cls, names, defaults, body).items():
             object.__setattr__(made, name, item)
         return made
@@ -154,7 +156,7 @@ def _struct_kind(cls: type[Struct]) -> tuple[Take, Make]:
     names = cls.__struct_fields__
 
     def take(value: Any) -> dict[str, Any]:
-        return {name: getattr(value, name) for name in names if type(getattr(value, name)) is not Unset}
+        return {name: item for name in names if type(item := getattr(value, name)) is not Unset}
 
     def make(body: Any) -> Any:
         if type(body) is not dict:
@@ -175,7 +177,7 @@ def _namedtuple_kind(cls: Any) -> tuple[Take, Make]:
         return dict(zip(names, value, strict=True))
 
     def make(body: Any) -> Any:
-        return tuple.__new__(cls, _fit(cls, names, defaults, body).values())
+        return cast("Any", tuple).__new__(cls, _fit(cls, names, defaults, body).values())
 
     return take, make
 

@@ -10,7 +10,7 @@ from msgspec.msgpack import Decoder
 from lawful.core.codec_kinds import Codec, Misfit
 from lawful.core.codec_types import FROZENSET, MAP, OBJECT, PARTS, READERS, REF, SET, TUPLE
 from lawful.core.errors import CorruptRecord, UnknownType
-from lawful.core.failure import nearest
+from lawful.core.failure import Failure, nearest
 
 MAX_NESTED = 250
 """Extensions within extensions that are followed; more than any value that is written needs."""
@@ -24,6 +24,7 @@ _BAD = (
     ArithmeticError,
     AttributeError,
     MemoryError,
+    Failure,
     RecursionError,
     RuntimeError,
     OSError,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections import abc
+from collections.abc import Iterator
+from contextlib import suppress
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 import typing_extensions as tx
 from msgspec import Struct, UnsetType
@@ -17,6 +20,8 @@ from lawful.core.codec_types import LEAVES
 _SIMPLE: frozenset[Any] = frozenset(
     {None, type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, object, Any, UnsetType, *LEAVES}
 )
+_CALLABLE: Any = abc.Callable
+_PASSING: tuple[Any, ...] = (abc.Iterator, abc.Awaitable, abc.AsyncIterator)
 _NEVER: frozenset[Any] = frozenset({type, range, slice, memoryview, property, BaseException})
 
 
@@ -74,14 +79,14 @@ def _arguments(note: Any, origin: Any, todo: list[Any]) -> None:
     if origin is typing.Annotated:
         todo.append(typing.get_args(note)[0])
         return
-    if origin is type or origin is cast("Any", Callable):
+    if origin is type or origin is _CALLABLE:
         raise Unfit(f"{note!r} cannot be stored")
     todo += [arg for arg in typing.get_args(note) if arg is not Ellipsis]
     if isinstance(origin, type) and origin is not types.UnionType:
         todo.append(origin)
 
 
-def _class(cls: type, todo: list[Any]) -> type | None:
+def _class(cls: Any, todo: list[Any]) -> Any:
     if cls in _NEVER or cls.__module__ in (
         "types",
         "_thread",
@@ -92,26 +97,40 @@ def _class(cls: type, todo: list[Any]) -> type | None:
         "asyncio.queues",
     ):
         raise Unfit(f"a {cls.__qualname__} cannot be stored")
-    if cls is cast("Any", Callable) or issubclass(cls, (types.FunctionType, types.ModuleType)):
+    if cls is _CALLABLE or issubclass(cls, (types.FunctionType, types.ModuleType)):
         raise Unfit(f"a {cls.__qualname__} cannot be stored")
     if cls.__module__ in ("collections.abc", "typing", "types") or getattr(cls, "_is_protocol", False):
-        if issubclass(cls, (tx.Iterator, tx.Awaitable, tx.AsyncIterator)) and not hasattr(cls, "__len__"):
+        if issubclass(cls, _PASSING):
             raise Unfit(f"a {cls.__qualname__} cannot be stored")
         return None
     if issubclass(cls, Enum):
         return cls
+    told: Any = cls
     if is_pydantic(cls):
-        todo += [field.annotation for field in cast("Any", cls).__pydantic_fields__.values()]
+        todo += [field.annotation for field in getattr(told, "__pydantic_fields__", {}).values()]
     elif issubclass(cls, (Struct, tuple)) or hasattr(cls, "__dataclass_fields__"):
-        todo += hints(cls).values()
-    # A field that names a base may hold any of its subclasses known by now.
-    todo += cls.__subclasses__()
-    return cls
+        todo += hints(told).values()
+    return told
 
 
 def hints(cls: Any) -> dict[str, Any]:
-    """The annotations of ``cls``, those of its bases included; {} where a name in them cannot be found."""
+    """The annotations of ``cls``, those of its bases included; without those in which a name cannot be found."""
     try:
         return tx.get_type_hints(cls, include_extras=True)
     except (NameError, TypeError, AttributeError):
-        return {}
+        return _one_by_one(cls)
+
+
+def _one_by_one(cls: Any) -> dict[str, Any]:
+    """As a class within a function needs it, whose annotations name what only that function sees."""
+    out: dict[str, Any] = {}
+    line: tuple[type, ...] = cls.__mro__
+    for base in reversed(line):
+        scope = vars(sys.modules[base.__module__]) if base.__module__ in sys.modules else {}
+        own = {base.__name__: base, cls.__name__: cls}
+        notes: dict[str, Any] = vars(base).get("__annotations__", {})
+        for name, note in notes.items():
+            holder: Any = types.SimpleNamespace(__annotations__={name: note})
+            with suppress(NameError, TypeError, AttributeError):
+                out |= tx.get_type_hints(holder, scope, own, include_extras=True)
+    return out

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from msgspec import Raw
@@ -42,6 +42,10 @@ _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-]*(/[A-Za-z0-9_+\-]+)*")
 _encode = Encoder().encode
 
 
+class_of: Callable[[object], type[Any]] = type
+"""``type`` with one argument, told so that checkers know what comes back."""
+
+
 class Unstorable(Exception):
     """Inside this package: ``value`` cannot be written, because of ``why``; becomes a ValidationError with a path."""
 
@@ -61,7 +65,7 @@ def dump(plain: Any) -> bytes:
 
 def _careful(plain: Any) -> Any:
     """The same tree with those integers and texts that msgpack has no form for put into extensions."""
-    kind = type(plain)
+    kind = class_of(plain)
     if kind is str:
         return plain if _is_unicode(plain) else Ext(SURROGATES, plain.encode("utf-8", "surrogatepass"))
     if kind is int:
@@ -109,7 +113,7 @@ def _zone_in(told: Any) -> tzinfo | None:
     if type(told) is int and told == 0:
         return UTC
     if type(told) is list:
-        seconds, micros, name = told
+        seconds, micros, name = cast("list[Any]", told)
         offset = timedelta(seconds=seconds, microseconds=micros)
         return timezone(offset) if name is None else timezone(offset, name)
     if type(told) is not str or not _ZONE.fullmatch(told):
@@ -191,4 +195,4 @@ READERS: dict[int, Callable[[bytes], Any]] = {
 }
 """Extension code to the function that reads its bytes; what they raise on bad bytes is a ValueError or its like."""
 
-__all__ = ["LEAVES", "READERS", "Ext", "Raw", "Unstorable", "dump"]
+__all__ = ["LEAVES", "READERS", "Ext", "Raw", "Unstorable", "class_of", "dump"]

@@ -9,7 +9,7 @@ from msgspec import Raw
 from msgspec.msgpack import Ext
 
 from lawful.core.codec_kinds import Codec
-from lawful.core.codec_types import FROZENSET, LEAVES, MAP, OBJECT, PARTS, REF, SET, TUPLE, Unstorable, dump
+from lawful.core.codec_types import FROZENSET, LEAVES, MAP, OBJECT, PARTS, REF, SET, TUPLE, Unstorable, class_of, dump
 
 MIN_CHUNK = 512
 """Bytes from which on a piece is stored as a chunk of its own."""
@@ -39,7 +39,7 @@ class Writer:
 
     def encode(self, value: Any) -> bytes:
         """The bytes of ``value``. Raises: Unstorable."""
-        kind = type(value)
+        kind = class_of(value)
         if kind is dict:
             return dump(self._dict(value, 1))
         if kind is list:
@@ -48,7 +48,7 @@ class Writer:
 
     def _pack(self, value: Any, depth: int) -> Any:
         """``value`` as msgspec can write it, with nested large pieces already put away as chunks."""
-        kind = type(value)
+        kind = class_of(value)
         if kind in ATOMS:
             return value
         if kind is str or kind is bytes:
@@ -166,7 +166,7 @@ def _children(here: Any, path: str, find: Callable[[type], Codec | None]) -> Ite
     elif type(here) in (list, tuple, set, frozenset):
         for index, item in enumerate(cast("list[Any]", here)):
             yield item, f"{path}[{index}]"
-    elif (codec := find(type(here))) is not None:
+    elif (codec := find(class_of(here))) is not None:
         yield from _fields(codec, here, path)
 
 
