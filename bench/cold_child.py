@@ -35,9 +35,8 @@ WHERE = {"configurable": {"thread_id": "cold"}}
 
 def lawful(path: str) -> int:
     """Strict, with `SQLiteJournal`."""
-    from lawful.stores.sqlite import SQLiteJournal
-
     from lawful.graph import END, START, StateGraph
+    from lawful.stores.sqlite import SQLiteJournal
 
     app = line(StateGraph(State), START, END).compile(checkpointer=SQLiteJournal(path))
     return app.invoke({"count": 0, "topic": "cold"}, WHERE)["count"]

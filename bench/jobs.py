@@ -45,6 +45,8 @@ class Reader:
     checkpoints: int
     get_state: Callable[[], Any]
     """Reads the newest state whole and returns its counter."""
+    count: int
+    """What that counter is."""
     history: Callable[[], int]
     """Reads every snapshot of the thread with its values, and returns how many there were."""
     close: Callable[[], None] = nothing

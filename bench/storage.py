@@ -211,6 +211,8 @@ def reads(few: int, many: int) -> Row:
         for reader, wanted in zip(readers, (few, many), strict=True):
             if reader.checkpoints != wanted:
                 raise Unfit(f"{reader.checkpoints} checkpoints where {wanted} were meant")
+            if (count := reader.get_state()) != reader.count:
+                raise Unfit(f"get_state found {count}, not {reader.count}")
         return lambda: read_both(*readers)
 
     return Row(outputs, prepare)

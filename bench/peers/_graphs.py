@@ -168,7 +168,7 @@ class GraphPeer(ABC):
         def history() -> int:
             return sum(1 for snapshot in app.get_state_history(where) if snapshot.values is not None)
 
-        return Reader(history(), lambda: app.get_state(where).values["count"], history, close)
+        return Reader(history(), lambda: app.get_state(where).values["count"], checkpoints - 2, history, close)
 
 
 def total(value: Any) -> Any:

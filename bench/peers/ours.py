@@ -12,11 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from lawful.stores.sqlite import SQLiteJournal
-
 from bench import shapes
 from bench.peers._graphs import GraphPeer
 from lawful.graph import END, START, Send, StateGraph
+from lawful.stores.sqlite import SQLiteJournal
 
 
 class Ours(GraphPeer):

@@ -198,4 +198,4 @@ def reader(checkpoints: int, path: Path) -> Reader | None:
         link.close()
         job.close()
 
-    return Reader(history(), get_state, history, close)
+    return Reader(history(), get_state, checkpoints - 1, history, close)
