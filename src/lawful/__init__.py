@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lawful.core.signals import OutcomeUnknown as OutcomeUnknown
 else:
     _TABLE = {
-        # graphs
         "StateGraph": "lawful.graph",
         "START": "lawful.graph",
         "END": "lawful.graph",
@@ -44,7 +43,6 @@ else:
         "Paused": "lawful.graph",
         "Failed": "lawful.graph",
         "RunResult": "lawful.graph",
-        # values, errors, questions, merges
         "Ok": "lawful.core.result",
         "Err": "lawful.core.result",
         "Result": "lawful.core.result",
@@ -56,10 +54,8 @@ else:
         "append": "lawful.core.reducers",
         "add_messages": "lawful.core.reducers",
         "maximum": "lawful.core.reducers",
-        # journals
         "MemoryJournal": "lawful.journal.memory",
         "SQLiteJournal": "lawful.stores.sqlite",
-        # effects
         "Effect": "lawful.effects",
         "effect": "lawful.effects",
         "Ledger": "lawful.effects",

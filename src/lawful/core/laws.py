@@ -100,7 +100,10 @@ def untouched(op: Op, equal: Equal = operator.eq) -> Law:
         op(a, b)
         return (a, b), before
 
-    return Law("untouched", "f(a, b) leaves a and b as they were", ("a", "a"), sides, equal)
+    def both(now: Pair, before: Pair) -> bool:
+        return equal(now[0], before[0]) and equal(now[1], before[1])
+
+    return Law("untouched", "f(a, b) leaves a and b as they were", ("a", "a"), sides, both)
 
 
 def monoid_laws(op: Op, unit: Callable[[], Any], equal: Equal = operator.eq) -> tuple[Law, ...]:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lawful.core.laws import Broken, Equal, Law, reducer_laws
@@ -40,6 +40,7 @@ def check_laws(
 
     Of a `Reducer` the declared laws and its unit are checked, of a plain function associativity, or ``laws`` if given;
     of both that a call changes neither argument. ``values`` makes values of the key. Finding nothing proves nothing.
+    It is a search of its own: call it in a plain test, not under ``@given``.
 
     Raises: LawBroken, which names the law and the smallest arguments found; what the merge itself raises.
     """
@@ -58,8 +59,8 @@ def check_equations(
 
 
 def _search(subject: str, law: Law, values: Sequence[st.SearchStrategy[Any]], max_examples: int) -> None:
-    # Nothing is read from or left in a folder, and a caller may itself be under @given.
-    @settings(max_examples=max_examples, deadline=None, database=None, suppress_health_check=[HealthCheck.nested_given])
+    # Nothing is read from or left in a folder: the arguments found are in the error.
+    @settings(max_examples=max_examples, deadline=None, database=None)
     @given(st.tuples(*values))
     def holds(arguments: tuple[Any, ...]) -> None:
         broken = law.check(*arguments)
