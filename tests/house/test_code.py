@@ -13,19 +13,19 @@ pytestmark = pytest.mark.unit
 
 DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "runpy", "code"}
 DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__"}
+GLOBALS = {"stores/sqlite_leases.py": "a lock that a forked child must have anew"}
 IMPORT_BY_NAME = {
     "core/lazy.py": "the one sanctioned late import, of names that the library itself writes",
     "cli/graphs.py": "the graph that a user names on the command line",
 }
 SEAMS = {
-    "task runner": "graph/tasks.py",
-    "journal writer": "stores/",
-    "journal writer in memory": "journal/memory.py",
-    "command line": "cli/main.py",
-    "tool dispatch": "tools/dispatch.py",
-    "middleware guard": "agents/middleware/base.py",
+    "task runner": ("graph/attempt.py", "graph/drivers/", "graph/machine.py"),
+    "journal writer": ("stores/", "journal/memory.py"),
+    "tool dispatch": ("effects/drive.py", "tools/dispatch.py"),
+    "middleware guard": ("agents/middleware/base.py",),
+    "command line": ("cli/main.py",),
 }
-"""The places (five kinds) that may catch what they do not know; anywhere else a broad handler must raise again."""
+"""The five seams that may catch what they do not know; anywhere else a broad handler must raise again."""
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -75,15 +75,15 @@ def test_only_the_named_seams_catch_what_they_do_not_know() -> None:
         for path, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.ExceptHandler) and _broad(node) and not _raises_again(node)
-        if not path.startswith(tuple(SEAMS.values()))
+        if not path.startswith(tuple(file for files in SEAMS.values() for file in files))
     ]
     assert found == []
 
 
-def test_no_function_sets_a_global() -> None:
+def test_globals_are_set_only_where_it_is_argued_for() -> None:
     """Rows: S0-004."""
-    found = [f"{path}:{n.lineno}" for path, tree in modules() for n in ast.walk(tree) if isinstance(n, ast.Global)]
-    assert found == []
+    found = {path for path, tree in modules() for node in ast.walk(tree) if isinstance(node, ast.Global)}
+    assert found <= set(GLOBALS)
 
 
 def test_there_is_one_context_variable() -> None:

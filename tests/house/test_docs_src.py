@@ -53,6 +53,14 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     assert [link for link in links if link and not (page.parent / link).exists()] == []
 
 
+def test_the_four_hard_parts_are_explained_and_lead_on() -> None:
+    """Rows: S1-061."""
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^- \*\*(.+?)\.\*\* .+\]\((\w[\w-]*\.md)", index, re.MULTILINE)
+    names = [name.split()[0] for name, _ in parts]
+    assert names == ["Determinism", "Type", "Checkpoints", "Transitions"]
+
+
 def test_the_readme_program_is_ten_lines_beside_its_imports() -> None:
     lines = [line for line in shown(ROOT / "docs_src" / "readme.py").splitlines() if line]
     program = [line for line in lines if not line.startswith(("from ", "import "))]
