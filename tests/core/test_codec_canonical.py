@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lawful.core.canonical import canonical, digest, state_bytes
 from lawful.core.errors import ValidationError
+from support.exact import cases
 
 pytestmark = pytest.mark.unit
 
@@ -39,7 +40,7 @@ def test_one_spelling_whatever_the_order_of_keys(value: Any, chance: Any) -> Non
 
 @pytest.mark.parametrize(
     "one, other",
-    [
+    cases(
         (1, 1.0),
         (1, True),
         (0, False),
@@ -49,7 +50,7 @@ def test_one_spelling_whatever_the_order_of_keys(value: Any, chance: Any) -> Non
         ([], {}),
         ([[]], [[], []]),
         ({"a": 1}, {"a": 1.0}),
-    ],
+    ),
 )
 def test_unlike_values_are_spelled_apart(one: Any, other: Any) -> None:
     assert canonical(one) != canonical(other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -63,24 +64,38 @@ def test_an_unchanged_part_is_stored_once() -> None:
     assert len(store.kept) == 1
 
 
-ROWS = {
-    "small dicts": lambda n: {"role": "user", "content": f"message {n}", "id": n},
-    "ints": lambda n: n * 7919,
-    "texts of half a chunk": lambda n: f"{n:05}" * 90,
-    "texts of more than a chunk": lambda n: f"{n:06}" * 200,
-    "tuples": lambda n: (n, (n, "x")),
-}
+def small_dict(n: int) -> Any:
+    return {"role": "user", "content": f"message {n}", "id": n}
+
+
+def integer(n: int) -> Any:
+    return n * 7919
+
+
+def short_text(n: int) -> Any:
+    return f"{n:05}" * 90
+
+
+def long_text(n: int) -> Any:
+    return f"{n:06}" * 200
+
+
+def small_tuple(n: int) -> Any:
+    return (n, (n, "x"))
 
 
 @pytest.mark.parametrize("top", [True, False], ids=["the list itself", "inside a dict"])
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("row", [small_dict, integer, short_text, long_text, small_tuple])
 @pytest.mark.parametrize("length", [300, 2000, 10_000])
-def test_a_list_that_grows_stores_only_what_is_new(length: int, row: Any, top: bool) -> None:
+def test_a_list_that_grows_stores_only_what_is_new(length: int, row: Callable[[int], Any], top: bool) -> None:
     store = Store()
     rows = [row(n) for n in range(length)]
-    shape: Any = (lambda items: items) if top else (lambda items: {"rows": items, "n": 1})
-    first = store.encode(shape(rows))
-    whole = store.added + len(first)
+
+    def shape(items: list[Any]) -> Any:
+        return items if top else {"rows": items, "n": 1}
+
+    blob = store.encode(shape(rows))
+    whole = store.added + len(blob)
     for extra in range(length, length + 20):
         rows.append(row(extra))
         blob = store.encode(shape(rows))

@@ -17,11 +17,12 @@ import pytest
 from lawful.core import codec
 from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType, ValidationError
 from lawful.core.questions import Approved, Principal, Question, Reply
-from support.exact import exact
+from support.exact import cases, exact
 
 pytestmark = pytest.mark.unit
 
 T = TypeVar("T")
+Number: Any = TypeVar("Number", int, float)
 
 
 class Colour(enum.Enum):
@@ -51,7 +52,7 @@ class Point(NamedTuple):
 @dataclass
 class Item:
     name: str
-    tags: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=lambda: [])
     made: int = field(init=False, default=0)
     given: InitVar[int] = 0
     shared: ClassVar[list[int]] = []
@@ -106,7 +107,7 @@ def fresh(*classes: type) -> codec.Registry:
 
 def model() -> Model:
     made = Model(num=5)  # type: ignore[call-arg]
-    made._seen = 9
+    made._seen = 9  # pyright: ignore[reportPrivateUsage]
     return made
 
 
@@ -135,10 +136,10 @@ VALUES: list[Any] = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda v: f"{type(v).__name__} {v!r:.24}")
-@pytest.mark.parametrize(
-    "wrap", [lambda v: v, lambda v: {"k": [v, (v,)], "big": ["x" * 600, v]}], ids=["bare", "inside"]
-)
-def test_each_kind_comes_back_as_itself(value: Any, wrap: Any) -> None:
+@pytest.mark.parametrize("inside", [False, True])
+def test_each_kind_comes_back_as_itself(value: Any, inside: bool) -> None:
+    if inside:
+        value = {"k": [value, (value,)], "big": ["x" * 600, value]}
     registry = fresh(Colour, Level, Name, Mode, Point, Item, Frozen, Box, Doc, Model, Open, Root, Checked)
     kept: dict[bytes, bytes] = {}
 
@@ -146,8 +147,8 @@ def test_each_kind_comes_back_as_itself(value: Any, wrap: Any) -> None:
         kept[codec.digest16(data)] = data
         return codec.digest16(data)
 
-    assert exact(registry.decode(registry.encode(wrap(value))), wrap(value))
-    assert exact(registry.decode(registry.encode(wrap(value), chunk=chunk), chunks=kept), wrap(value))
+    assert exact(registry.decode(registry.encode(value)), value)
+    assert exact(registry.decode(registry.encode(value, chunk=chunk), chunks=kept), value)
 
 
 def test_what_equality_does_not_show_comes_back_too() -> None:
@@ -327,7 +328,7 @@ def test_a_class_of_its_own_making_needs_both_functions() -> None:
 
 def test_what_a_class_cannot_decode_is_a_corrupt_record() -> None:
     registry = fresh()
-    registry.register(queue.Queue, id="q", encode=lambda q: q.maxsize, decode=lambda told: queue.Queue(told["maxsize"]))
+    registry.register(queue.Queue, id="q", encode=lambda q: q.maxsize, decode=lambda told: told["maxsize"])
     blob = registry.encode(queue.Queue(2))
     with pytest.raises(CorruptRecord) as caught:
         registry.decode(blob)
@@ -396,7 +397,7 @@ class Closer(Protocol):
 
 @pytest.mark.parametrize(
     "note",
-    [
+    cases(
         type(threading.Lock()),
         threading.Event,
         Callable[[int], int],
@@ -413,7 +414,7 @@ class Closer(Protocol):
         queue.Queue,
         range,
         Box[Opaque],
-    ],
+    ),
     ids=str,
 )
 def test_what_cannot_be_stored_is_told_when_the_graph_is_built(note: Any) -> None:
@@ -423,7 +424,7 @@ def test_what_cannot_be_stored_is_told_when_the_graph_is_built(note: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    "note", [Any, object, None, int, list, list[T], Mapping[str, Any], Closer, "Unresolved", tuple[()], Tree]
+    "note", [Any, object, None, int, list, list[Number], Mapping[str, Any], Closer, "Unresolved", tuple[()], Tree]
 )
 def test_what_says_little_is_checked_when_it_is_written(note: Any) -> None:
     codec.default.child().register_annotation(note, where="key")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import os
 import pickle
 import subprocess
 import sys
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -51,7 +50,7 @@ sys.addaudithook(_hook)
 
 
 @contextmanager
-def nothing_runs() -> Iterator[None]:
+def nothing_runs() -> Generator[None]:
     global _listening
     _heard.clear()
     _listening = True
@@ -95,12 +94,17 @@ INLINE = registry.encode(SAMPLE | {"long": ["y"]})
 
 def read(blob: bytes) -> Any:
     """The value, or the typed error; anything else fails the test."""
+    return _value_or_error(blob, kept)
+
+
+def _value_or_error(blob: bytes, chunks: dict[bytes, bytes]) -> Any:
     with nothing_runs():
         try:
-            return registry.decode(blob, chunks=kept, where="k")
+            return registry.decode(blob, chunks=chunks, where="k")
         except (CorruptRecord, UnknownType) as error:
-            assert error.raw == blob
-            return error
+            found = error
+    assert found.raw == blob
+    return found
 
 
 def test_the_samples_are_whole() -> None:
@@ -135,11 +139,7 @@ def test_tampered_chunks_give_data_or_a_typed_error(digest: bytes, data: st.Data
     bits = bytearray(kept[digest])
     place = data.draw(st.integers(0, len(bits) - 1))
     bits[place] = data.draw(st.integers(0, 255))
-    with nothing_runs():
-        try:
-            registry.decode(BLOB, chunks={**kept, digest: bytes(bits)})
-        except (CorruptRecord, UnknownType) as error:
-            assert error.raw == BLOB
+    _value_or_error(BLOB, {**kept, digest: bytes(bits)})
 
 
 def _ext(code: int, payload: bytes) -> bytes:
@@ -148,7 +148,7 @@ def _ext(code: int, payload: bytes) -> bytes:
 
 class Evil:
     def __reduce__(self) -> Any:
-        return os.system, ("true",)
+        return subprocess.call, ("true",)
 
 
 PAYLOADS: dict[str, bytes] = {

@@ -39,3 +39,8 @@ def _pairwise(left: Iterable[Any], right: Iterable[Any]) -> bool:
 
 def _told(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
+
+
+def cases(*items: Any) -> list[Any]:
+    """Values of many types for one parametrised test."""
+    return list(items)
