@@ -34,7 +34,7 @@ def builtins(value: Any, *, what: str) -> Any:
         raise ValidationError(
             f"{what} cannot be written down as JSON: {error}", component="effects", operation=what
         ) from error
-    told = _lists(told)
+    told = lists(told)
     canonical(told, where=what)
     return told
 
@@ -52,12 +52,12 @@ def rebuilt(told: Any, kind: Any, *, what: str) -> Any:
         ) from error
 
 
-def _lists(value: Any) -> Any:
+def lists(value: Any) -> Any:
     """The same with tuples as lists, as they will read back."""
     match value:
         case dict():
-            return {key: _lists(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+            return {key: lists(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
         case list() | tuple():
-            return [_lists(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            return [lists(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
         case _:
             return value

@@ -11,7 +11,7 @@ from lawful.core.errors import CorruptRecord
 from lawful.core.result import Err, Ok
 from lawful.effects import events as ev
 from lawful.effects import states as st
-from lawful.effects.digests import chained
+from lawful.effects.digests import chained, lists
 from lawful.effects.events import Event
 from lawful.effects.states import State, name_of
 from lawful.effects.transitions import replay, step
@@ -23,7 +23,7 @@ _decoder = msgspec.json.Decoder(Event)
 
 def encode(event: Event) -> bytes:
     """Canonical JSON of ``event``. Raises: ValidationError, if a piece of it is not JSON."""
-    return canonical(msgspec.to_builtins(event), where=type(event).__name__)
+    return canonical(lists(msgspec.to_builtins(event)), where=type(event).__name__)
 
 
 def decode(row: EffectEvent) -> Event:

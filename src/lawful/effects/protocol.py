@@ -18,7 +18,7 @@ from lawful.effects import states as st
 from lawful.effects.capability import AskOperator, Conclusion, Found, Seen, Wait
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.evidence import binding
-from lawful.effects.intents import IntentRecord
+from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import claim_of, load, read_events, write
 from lawful.effects.moves import (
     Claimant,
@@ -136,7 +136,7 @@ def execute(kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
         result: Move = move
         match result:
             case Taken(fence):
-                ctx = _context(kit, intent, fence, before + record.send_budget, state.facts.version)
+                ctx = _context(kit, state.facts.intent, fence, before + record.send_budget, state.facts.version)
                 ended = yield Call(intent, ctx, lambda ended, fence=fence: _settle(kit, intent, fence, ended))
                 state = yield Do(lambda fence=fence, ended=ended: _settle(kit, intent, fence, ended), retry=True)
                 if isinstance(state, st.Succeeded) and ended.error is None and not ended.cause:
@@ -164,7 +164,10 @@ def plan(kit: Kit, intent: Intent[C, R]) -> Steps[State]:
 
 def _recorded(kit: Kit, intent: Intent[Any, Any], rules: Policy) -> IntentRecord:
     record = intent.record
-    if record.scope != kit.journal.scope:
+    if not record.scope:
+        scope = kit.journal.scope
+        record = replace(record, scope=scope, idempotency_key=idempotency_key(scope, record.op_id))
+    elif record.scope != kit.journal.scope:
         raise ValidationError(
             f"the intent was planned for scope {record.scope!r}, the journal is of {kit.journal.scope!r}",
             component=record.tool,
@@ -183,14 +186,14 @@ def _begin(
     return write(tx, state, events), move
 
 
-def _context(kit: Kit, intent: Intent[Any, Any], fence: int, deadline: float, version: int) -> EffectContext:
-    op_id = intent.op_id
+def _context(kit: Kit, record: IntentRecord, fence: int, deadline: float, version: int) -> EffectContext:
+    op_id = record.op_id
 
     def current() -> bool:
         row = kit.journal.read(lambda tx: tx.operation(op_id))
         return row is not None and (row.version == version or _ours(kit, op_id, fence))
 
-    return EffectContext(intent.record, fence=fence, send_deadline=deadline, clock=kit.clock, current=current)
+    return EffectContext(record, fence=fence, send_deadline=deadline, clock=kit.clock, current=current)
 
 
 def _ours(kit: Kit, op_id: str, fence: int) -> bool:
@@ -249,7 +252,9 @@ def settle_unknown(kit: Kit, intent: Intent[C, R]) -> Steps[tuple[Outcome[R], bo
     asked_at = kit.journal.read(lambda tx: tx.now())
     seen: Seen[R] | None = None
     if intent.effect.looks:
-        ctx = EffectContext(intent.record, fence=0, send_deadline=float("-inf"), clock=kit.clock, current=lambda: False)
+        ctx = EffectContext(
+            state.facts.intent, fence=0, send_deadline=float("-inf"), clock=kit.clock, current=lambda: False
+        )
         seen = yield Look(intent, ctx)
     held = state.facts.version
     state, concluded = yield Do(lambda: _conclude(kit, intent, seen, asked_at, held), retry=True)
