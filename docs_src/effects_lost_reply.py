@@ -44,11 +44,11 @@ async def main() -> None:
     send = Send(outbox)
     ledger = Ledger(SQLiteJournal("mails.db"), effects=[send])
     intent = send.plan(Mail("17", "hello"))
-    for _ in range(3):
-        print(type(await ledger.execute(intent)).__name__)
-    print(outbox.read_text().splitlines())
+    print(type(await ledger.execute(intent)).__name__, outbox.read_text().splitlines())
+    print([type(event).__name__ for event in ledger.events(intent.op_id)])
 
 
 asyncio.run(main())
 
-# prints: Unknown
+# prints: Succeeded ['17 hello']
+# prints: ['Planned', 'Authorized', 'Claimed', 'OutcomeLost', 'LookupNoted', 'Confirmed']

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.tree import ROOT
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 EXAMPLES = tuple(sorted((ROOT / "docs_src").glob("*.py")))
 BLOCK = re.compile(r"(<!-- (docs_src/\w+\.py) -->\n```python\n)(.*?)(```\n)", re.DOTALL)
 
