@@ -48,7 +48,10 @@ def _from_dict(given: Mapping[str, Any]) -> Message | RemoveMessage:
         raise _refuse(f"a message's dict needs role and content; it has {sorted(map(str, given))}")
     if told == "remove":
         return RemoveMessage(str(given.get("id", "")))
-    calls = tuple(_call(call) for call in given.get("tool_calls") or ())
+    asked: object = given.get("tool_calls") or ()
+    if not isinstance(asked, list | tuple):
+        raise _refuse(f"tool_calls is a list, not {type(asked).__name__}")
+    calls = tuple(_call(call) for call in cast("list[object]", asked))
     content = given.get("content")
     if content is None and not calls:
         raise _refuse(f"the {told} message has no content")
