@@ -115,7 +115,7 @@ def test_a_node_that_writes_one_key_twice_is_two_writers(strict: bool, drive: Dr
         return [Go(update={"plain": "1"}), {"plain": "2"}]
 
     graph = StateGraph(State, strict=strict).add_node(doubled).add_edge(START, "doubled").compile()
-    with pytest.raises(InvalidUpdateError, match="^At key 'plain'"):
+    with pytest.raises(InvalidUpdateError, match=r"^At key 'plain'"):
         drive.invoke(graph, {})
 
 
@@ -153,7 +153,7 @@ def test_ephemeral_is_read_by_all_nodes_of_that_step(strict: bool, drive: Drive)
 def test_ephemeral_guards_against_two_writers_unless_told(strict: bool, drive: Drive) -> None:
     """Rules: 25. Rows: S1-C03."""
     builder, _ = written("v", "w", key="brief", strict=strict)
-    with pytest.raises(InvalidUpdateError, match="^At key 'brief'"):
+    with pytest.raises(InvalidUpdateError, match=r"^At key 'brief'"):
         drive.invoke(builder.compile(), {})
     assert seen(drive, "v", "w", key="crowd", strict=strict)[:2] == ("w", "absent")
 
@@ -310,7 +310,7 @@ def test_untracked_is_absent_after_a_resume(box: JournalBox, strict: bool, drive
 def test_untracked_guards_against_two_writers_unless_told(strict: bool, drive: Drive) -> None:
     """Rules: 26. Rows: S1-C09."""
     builder, _ = written(object(), object(), key="handle", strict=strict)
-    with pytest.raises(InvalidUpdateError, match="^At key 'handle'"):
+    with pytest.raises(InvalidUpdateError, match=r"^At key 'handle'"):
         drive.invoke(builder.compile(), {})
     mine, yours = object(), object()
     assert seen(drive, mine, yours, key="handles", strict=strict)[0] is yours

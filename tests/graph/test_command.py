@@ -66,7 +66,8 @@ def giving(value: Any, *others: str, strict: bool) -> Any:
         (Command(update=Patch(x=3, trail=["p"])), ["in", "p"], 3),
         (Command(update=Part(trail=["d"], x=4)), ["in", "d"], 4),
         (Command(update=None), ["in"], 0),
-        ([Command(update={"trail": ["1"]}), {"trail": ["2"], "x": 5}, Command(update={"trail": ["3"]})], ["in", "1", "2", "3"], 5),
+        ([Command(update={"trail": ["1"]}), {"trail": ["2"], "x": 5}], ["in", "1", "2"], 5),
+        ([{"trail": ["1"]}, Command(update={"trail": ["2"]})], ["in", "1", "2"], 0),
         ((Command(update={"trail": ["1"]}), None), ["in", "1"], 0),
     ],
 )  # fmt: skip
