@@ -247,10 +247,9 @@ def _prune_space(space: Space, now: float, keep_last: int, keep_every: int | Non
     for id in going.drop:
         del space.rows[id]
         space.hidden.discard(id)
-        space.children.pop(id, None)
     space.order = [id for id in space.order if id in space.rows]
-    for parent, ids in space.children.items():
-        space.children[parent] = [id for id in ids if id in space.rows]
+    left = {parent: [id for id in ids if id in space.rows] for parent, ids in space.children.items()}
+    space.children = {parent: ids for parent, ids in left.items() if ids}
     return going.count
 
 
