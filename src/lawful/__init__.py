@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from lawful.core.result import Result as Result
     from lawful.core.retry import RetryPolicy as RetryPolicy
     from lawful.core.signals import OutcomeUnknown as OutcomeUnknown
+    from lawful.effects import Effect as Effect
+    from lawful.effects import Found as Found
+    from lawful.effects import Ledger as Ledger
+    from lawful.effects import Lookup as Lookup
+    from lawful.effects import Natural as Natural
+    from lawful.effects import NotFound as NotFound
+    from lawful.effects import Pending as Pending
+    from lawful.effects import Unavailable as Unavailable
+    from lawful.effects import effect as effect
+    from lawful.effects import recover as recover
+    from lawful.journal.memory import MemoryJournal as MemoryJournal
+    from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
 else:
     _TABLE = {
         "StateGraph": "lawful.graph",
