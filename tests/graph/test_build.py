@@ -60,6 +60,12 @@ def test_other_names_are_fine(name: str, strict: bool, drive: Drive) -> None:
     assert drive.invoke(graph, {"text": "in"}) == {"text": "step"}
 
 
+def test_a_node_may_be_named_like_a_state_key(strict: bool, drive: Drive) -> None:
+    """Rules: 1."""
+    graph = StateGraph(Text, strict=strict).add_node("text", step).add_edge(START, "text").compile()
+    assert drive.invoke(graph, {"text": "in"}) == {"text": "step"}
+
+
 def test_a_node_added_after_compile_is_warned_about_and_left_out(
     strict: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -141,7 +147,7 @@ def test_the_graph_compiled_first_does_not_change(strict: bool) -> None:
 # edges
 
 
-def refused(builder: StateGraph[Any, Any, Any, Any], **options: Any) -> str:
+def refused(builder: StateGraph[Any], **options: Any) -> str:
     """The message of the GraphBuildError that compile raises."""
     with pytest.raises(GraphBuildError) as caught:
         builder.compile(**options)

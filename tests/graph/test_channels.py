@@ -85,7 +85,7 @@ def test_last_value_keeps_its_one_write(key: str, strict: bool, drive: Drive) ->
 
 @pytest.mark.parametrize("key", ["plain", "explicit"])
 def test_last_value_refuses_two_writers_and_names_them(key: str, strict: bool, drive: Drive) -> None:
-    """Equal values are refused too. Rules: 19. Rows: S1-C01, S0-087."""
+    """Equal values are refused too. Rules: 19. Rows: S1-C01."""
     builder, _ = written("v", "v", key=key, strict=strict)
     with pytest.raises(InvalidUpdateError) as refused:
         drive.invoke(builder.compile(), {})

@@ -274,7 +274,7 @@ def told(graph: Any, drive: Drive, thread: str) -> list[Any]:
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10_000))
 def test_delays_change_nothing_but_times(kind: str, seed: int) -> None:
-    """Rows: S1-044, S1-016, S0-089. Rules: 35."""
+    """Rows: S1-044, S1-016. Rules: 35."""
     chance = random.Random(seed)
 
     def slow(name: str) -> Any:

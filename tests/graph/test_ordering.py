@@ -8,9 +8,8 @@ import threading
 import time
 from typing import Annotated, Any, TypedDict
 
+import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lawful import START, Send, StateGraph
 from support.graphs import DRIVES, Drive, concat, driving, names, on
@@ -52,7 +51,7 @@ def test_names_sort_as_text(strict: bool, drive: Drive) -> None:
 
 
 def test_updates_stream_as_tasks_end_and_are_applied_by_path(strict: bool, drive: Drive) -> None:
-    """Rules: 39, 35, 48. Rows: S1-044, S0-089."""
+    """Rules: 39, 35, 48. Rows: S1-044."""
     graph = fan({"a": 0.12, "b": 0.0, "c": 0.06}, strict).compile()
     assert names(drive.stream(graph, {}, stream_mode="updates")) == ["b", "c", "a"]
     assert drive.invoke(graph, {})["trail"] == ["a", "b", "c"]
@@ -157,15 +156,27 @@ def test_packets_of_senders_that_were_sent_come_last(strict: bool, drive: Drive)
     assert drive.invoke(builder.compile(), {})["trail"] == ["from", "s0", "s1"]
 
 
-@pytest.mark.property
 @pytest.mark.parametrize("kind", DRIVES)
-@settings(max_examples=15, deadline=None)
-@given(delays=st.dictionaries(st.text("abcxyz", min_size=1, max_size=3), st.integers(0, 3), min_size=2, max_size=6))
-def test_any_delays_give_one_order(kind: str, delays: dict[str, int]) -> None:
-    """Rules: 35, 48. Rows: S1-044, S0-089."""
-    graph = fan({name: turns / 500 for name, turns in delays.items()}, strict=True).compile()
+def test_two_hundred_schedules_give_the_same_bytes(kind: str) -> None:
+    """Six nodes whose text tells what they saw, and whose ends come in any order. Rows: S1-044, S0-089. Rules: 35, 48."""
+    chance = random.Random(7)
+
+    def slow(name: str) -> Any:
+        def body(state: State) -> State:
+            time.sleep(chance.random() / 300)
+            return {"trail": [f"{name} after {len(state.get('trail', []))}"]}
+
+        return body
+
+    builder = StateGraph(State)
+    for name in ("b", "f", "a", "e", "c", "d"):
+        builder.add_node(name, slow(name))
+    builder.add_edge(START, "b").add_edge(START, "f").add_edge(START, "a")
+    builder.add_edge("a", "e").add_edge("f", "c").add_edge(["e", "c"], "d")
+    graph = builder.compile()
     with driving(kind) as drive:
-        assert drive.invoke(graph, {})["trail"] == sorted(delays)
+        seen = {msgspec.msgpack.encode(drive.invoke(graph, {"trail": ["in"]})) for _ in range(200)}
+    assert len(seen) == 1
 
 
 # overlap

@@ -54,7 +54,7 @@ def writers(schema: Any, values: dict[str, Any], strict: bool) -> Any:
 
 
 def test_writes_fold_from_the_left_in_task_order_one_at_a_time(strict: bool, drive: Drive) -> None:
-    """The input is the first write, onto the type's empty value. Rules: 20. Rows: S1-C05, S0-086."""
+    """The input is the first write, onto the type's empty value. Rules: 20. Rows: S1-C05."""
     calls.clear()
     builder = writers(Recorded, {"b": {"xs": ["b"]}, "c": {"xs": ["c"]}, "a": {"xs": ["a1", "a2"]}}, strict)
     assert drive.invoke(builder.compile(), {"xs": ["in"]}) == {"xs": ["in", "a1", "a2", "b", "c"]}
