@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from msgspec import Struct
@@ -61,17 +62,16 @@ class BranchCommit(Effect[BranchMove, Committed]):
 
     async def perform(self, command: BranchMove, ctx: EffectContext) -> Committed:
         """Move the ref. Raises: EffectRefused, if the branch stands elsewhere; NetworkError, if git did not end in time."""
+        return await asyncio.to_thread(self._move, command, ctx)
+
+    def _move(self, command: BranchMove, ctx: EffectContext) -> Committed:
         branch, commit = branch_name(command.branch), object_id(command.commit)
         old = object_id(command.expected) if command.expected is not None else ABSENT
+        note = f"lawful: {ctx.op_id[:150]}"
         ctx.before_send()
         moved = git(
             command.repo,
-            "update-ref",
-            "-m",
-            f"lawful: {ctx.op_id[:150]}",
-            f"refs/heads/{branch}",
-            commit,
-            old,
+            *("update-ref", "-m", note, f"refs/heads/{branch}", commit, old),
             timeout=self.git_timeout,
             check=False,
         )
@@ -89,7 +89,7 @@ class BranchCommit(Effect[BranchMove, Committed]):
     async def lookup(self, command: BranchMove, ctx: EffectContext) -> Seen[Committed]:
         """Whether the branch's history holds the commit."""
         try:
-            found = holds(command.repo, command.branch, command.commit)
+            found = await asyncio.to_thread(holds, command.repo, command.branch, command.commit)
         except Failure as error:
             return Unavailable(error.message)
         return Found(Committed(command.branch, command.commit)) if found else NotFound()

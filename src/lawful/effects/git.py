@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -89,17 +90,15 @@ def git(
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.communicate()
 
 
 def _clean(more: Mapping[str, str] | None) -> dict[str, str]:
     """The environment without any GIT_ variable, system or user configuration, prompt, pager or editor."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    for name in ("PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "LD_PRELOAD"):
+    for name in ("PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS"):
         kept.pop(name, None)
     return {
         **kept,

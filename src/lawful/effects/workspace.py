@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +17,8 @@ from msgspec import Struct
 from lawful.core.errors import ToolError, ValidationError
 from lawful.effects.git import commit_id, git
 
+_TRIES = 8
+"""A new lock file may be taken by someone who clears away, just before its maker locks it."""
 _OURS = re.compile(r"w[0-9a-f]{16}")
 
 
@@ -66,11 +68,13 @@ def isolated_workspace(repo: str | Path, revision: str = "HEAD", *, timeout: flo
     wanted = commit_id(root, revision)
     room = _room(root)
     clear(root)
-    name = f"w{secrets.token_hex(8)}"
-    path = room / name
-    with _locked(room / f"{name}.lock") as lock:
-        if lock is None:
-            raise ToolError(f"workspace {name} is in use", component="workspace", operation="open")
+    with ExitStack() as stack:
+        for _ in range(_TRIES):
+            path = room / f"w{secrets.token_hex(8)}"
+            if stack.enter_context(_locked(path.with_suffix(".lock"))) is not None:
+                break
+        else:
+            raise ToolError(f"no workspace could be locked in {room}", component="workspace", operation="open")
         try:
             git(root, "worktree", "add", "--detach", "--quiet", str(path), wanted, timeout=timeout)
             yield Workspace(path, root, wanted)
