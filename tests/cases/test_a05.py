@@ -125,6 +125,3 @@ def test_a_class_that_has_gone_is_told_and_comes_back_by_an_up_caster(tmp_path: 
     back = say("upcast")
     assert "Place(x=1, y=2, name='from a point')" in back["values"]
     assert "'yes'" in back["values"]
-
-    shapes.write_text(OLD, encoding="utf-8")
-    assert "error" in say("read"), "the thread has gone on and now holds the new class"

@@ -28,7 +28,9 @@ class Work:
         self.calls = Calls()
         self.fail_at = fail_at
         inner: Any = StateGraph(Log)
-        inner.add_node("turn", self.turn).add_edge(START, "turn").add_conditional_edges("turn", self.more, ["turn", END])
+        inner.add_node("turn", self.turn).add_edge(START, "turn").add_conditional_edges(
+            "turn", self.more, ["turn", END]
+        )
         outer: Any = StateGraph(Log)
         outer.add_node("first", self.first).add_node("child", inner.compile())
         self.graph = outer.add_edge(START, "first").add_edge("first", "child").compile(checkpointer=journal)

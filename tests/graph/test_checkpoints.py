@@ -47,7 +47,13 @@ def test_one_checkpoint_after_the_input_and_one_after_each_step(drive: Drive, jo
     seen = history(drive, graph, "t")
     assert steps(drive, graph, on("t")) == [("loop", 3), ("loop", 2), ("loop", 1), ("loop", 0), ("input", -1)]
     assert [entry.next for entry in seen] == [(), ("c",), ("b",), ("a",), ("__start__",)]
-    assert [entry.values.get("log") for entry in seen] == [["in", "a", "b", "c"], ["in", "a", "b"], ["in", "a"], ["in"], []]
+    assert [entry.values.get("log") for entry in seen] == [
+        ["in", "a", "b", "c"],
+        ["in", "a", "b"],
+        ["in", "a"],
+        ["in"],
+        [],
+    ]
     wide = fan(drive, a, b, c, strict=strict, checkpointer=journal)
     drive.invoke(wide, {"log": []}, on("wide"))
     assert steps(drive, wide, on("wide")) == [("loop", 1), ("loop", 0), ("input", -1)]
@@ -171,7 +177,12 @@ def test_a_checkpoint_tells_values_that_exist_its_time_and_its_place(drive: Driv
     for entry, row in zip(seen, journal.history("t"), strict=True):
         at = datetime.datetime.fromisoformat(entry.created_at)
         assert began <= at <= datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=1)
-        assert (row.id, row.step, row.source, row.ns) == (checkpoint_id(entry), entry.metadata["step"], entry.metadata["source"], "")
+        assert (row.id, row.step, row.source, row.ns) == (
+            checkpoint_id(entry),
+            entry.metadata["step"],
+            entry.metadata["source"],
+            "",
+        )
         assert row.at == pytest.approx(at.timestamp(), abs=0.01)
         assert entry.config["configurable"]["thread_id"] == "t"
         assert entry.config["configurable"]["checkpoint_ns"] == ""

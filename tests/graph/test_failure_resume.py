@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import Any
@@ -57,7 +58,9 @@ def writer(name: str, calls: Calls) -> Any:
 
 
 @pytest.mark.parametrize("quick,slow", [("a_quick", "b_slow"), ("b_quick", "a_slow")])
-def test_a_finished_task_is_stored_while_its_step_still_runs(drive: Drive, box: JournalBox, quick: str, slow: str) -> None:
+def test_a_finished_task_is_stored_while_its_step_still_runs(
+    drive: Drive, box: JournalBox, quick: str, slow: str
+) -> None:
     """The slow sibling itself sees the quick one's writes in the store, from another opening of it.
 
     Rules: 90. Rows: S1-P15
@@ -204,10 +207,8 @@ async def test_a_sibling_that_writes_while_it_is_cancelled_writes_nothing(journa
     async def stubborn(state: Log) -> Log:
         number = calls("stubborn")
         if number == 1:
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(30)
-            except asyncio.CancelledError:
-                pass
         return {"log": [f"stubborn {number}"]}
 
     graph = fan_of(bad, stubborn, checkpointer=journal)
@@ -216,6 +217,16 @@ async def test_a_sibling_that_writes_while_it_is_cancelled_writes_nothing(journa
     result = await graph.ainvoke(None, on("t"))
     assert result["log"][0] == "bad"
     assert len(result["log"]) == 2, "its writes are taken once, whichever attempt's they are"
+
+
+def slow_sibling(calls: Calls, delay: float, finished: list[str]) -> Any:
+    def sibling(state: Log) -> Log:
+        calls("sibling")
+        time.sleep(delay)
+        finished.append("done")
+        return {"log": ["sibling"]}
+
+    return sibling
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.001, 0.02])
@@ -228,13 +239,7 @@ def test_a_sibling_that_ends_just_after_a_failure_keeps_its_writes(drive: Drive,
         calls = Calls()
         finished: list[str] = []
 
-        def sibling(state: Log) -> Log:
-            calls("sibling")
-            time.sleep(delay)
-            finished.append("done")
-            return {"log": ["sibling"]}
-
-        graph = fan_of(once("bad", calls), sibling, checkpointer=MemoryJournal())
+        graph = fan_of(once("bad", calls), slow_sibling(calls, delay, finished), checkpointer=MemoryJournal())
         with pytest.raises(ValueError, match="bad failed"):
             drive.invoke(graph, {"log": []}, on("t"))
         if drive.name == "sync":
@@ -390,7 +395,9 @@ def test_new_input_discards_an_unfinished_step(drive: Drive, journal: Journal, s
     assert calls.of("ok") == 2
 
 
-def test_new_input_discards_a_question_and_what_would_have_followed(drive: Drive, journal: Journal, strict: bool) -> None:
+def test_new_input_discards_a_question_and_what_would_have_followed(
+    drive: Drive, journal: Journal, strict: bool
+) -> None:
     """The triggers of the waiting node are consumed, so it runs only if the new input leads to it.
 
     Rules: 96. Rows: S0-102
@@ -486,7 +493,9 @@ async def test_a_question_does_not_cancel_an_async_sibling(journal: Journal) -> 
 
 
 @pytest.mark.parametrize("first", ["ask", "fail"])
-def test_an_error_comes_before_a_question_and_both_are_kept(drive: Drive, journal: Journal, strict: bool, first: str) -> None:
+def test_an_error_comes_before_a_question_and_both_are_kept(
+    drive: Drive, journal: Journal, strict: bool, first: str
+) -> None:
     """Whichever was first, the error is raised and the question is stored.
 
     Rules: 99, 220
@@ -720,7 +729,7 @@ def test_a_conflict_leaves_no_trace_of_its_step(drive: Drive, journal: Journal, 
         return {"a": "right", "log": ["right"]}
 
     graph = fan(drive, left, right, strict=strict, checkpointer=journal)
-    with pytest.raises(InvalidUpdateError, match="^At key 'a'") as caught:
+    with pytest.raises(InvalidUpdateError, match=r"^At key 'a'") as caught:
         drive.invoke(graph, {"log": ["in"]}, on("t"))
     assert "left" in str(caught.value)
     assert "right" in str(caught.value)

@@ -54,7 +54,12 @@ def test_the_kth_question_of_a_task_gets_the_kth_answer(drive: Drive, journal: J
     graph = chain(drive, ask, strict=strict, checkpointer=journal)
     results = [drive.invoke(graph, {"log": []}, on("t"))]
     results += [drive.invoke(graph, Command(resume=answer), on("t")) for answer in ("A", "B", "C")]
-    assert [[question.value for question in asked(result)] for result in results] == [["first?"], ["second?"], ["third?"], []]
+    assert [[question.value for question in asked(result)] for result in results] == [
+        ["first?"],
+        ["second?"],
+        ["third?"],
+        [],
+    ]
     assert seen == [[], ["A"], ["A", "B"], ["A", "B", "C"]]
     assert results[-1] == {"log": ["A", "B", "C"]}
 
@@ -147,12 +152,15 @@ def test_ids_come_from_place_and_visit_never_from_what_is_asked(drive: Drive, st
     Rules: 113
     """
     found: list[str] = []
-    for text in ("here?", "there?"):
 
+    def asking(text: str) -> Any:
         def ask(state: Log) -> Log:
             return {"log": [interrupt(text)]}
 
-        graph = chain(drive, ask, strict=strict, checkpointer=MemoryJournal())
+        return ask
+
+    for text in ("here?", "there?"):
+        graph = chain(drive, asking(text), strict=strict, checkpointer=MemoryJournal())
         found += ids(asked(drive.invoke(graph, {"log": []}, on("t")))).values()
     assert found[0] == found[1]
 
@@ -247,7 +255,7 @@ def test_a_plain_answer_to_several_questions_is_refused(drive: Drive, journal: J
     """
     graph = fan(drive, left_ask, right_ask, strict=strict, checkpointer=journal)
     found = ids(asked(drive.invoke(graph, {"log": []}, on("t"))))
-    with pytest.raises(RuntimeError, match="multiple pending interrupts.*specify the interrupt id"):
+    with pytest.raises(RuntimeError, match=r"multiple pending interrupts.*specify the interrupt id"):
         drive.invoke(graph, Command(resume="x"), on("t"))
     assert ids(drive.get_state(graph, on("t")).interrupts) == found
     answers = {found["left?"]: "1", found["right?"]: "2"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import Any
@@ -282,10 +283,8 @@ def test_the_lease_ends_with_the_run(drive: Drive, box: JournalBox, ending: str)
 
     options: dict[str, Any] = {"interrupt_before": ["node"]} if ending == "breakpoint" else {}
     graph = chain(drive, node, checkpointer=box.open())
-    try:
+    with contextlib.suppress(ValueError, Failure):
         drive.invoke(graph, {"log": []}, on("t", limit=5), **options)
-    except (ValueError, Failure):
-        pass
 
     def quick(state: Log) -> Log:
         return {"log": ["quick"]}
@@ -360,5 +359,3 @@ def test_a_paused_thread_is_free(drive: Drive, box: JournalBox) -> None:
     assert asked(drive.invoke(graph, {"log": []}, on("t")))
     other = chain(drive, node, checkpointer=box.open())
     assert drive.invoke(other, Command(resume="ada"), on("t"), busy="reject") == {"log": ["ada"]}
-
-

@@ -204,7 +204,9 @@ def test_the_journal_knows_who_answered(drive: Drive, journal: Journal) -> None:
     drive.resume(graph, "t", question.answer("1"), by=Principal("ada", roles=("release",)))
     stored = journal.chain("t", "", asking)
     assert stored is not None
-    assert [(answer.question, answer.by, answer.checkpoint) for answer in stored.answers] == [(question.id, "ada", asking)]
+    assert [(answer.question, answer.by, answer.checkpoint) for answer in stored.answers] == [
+        (question.id, "ada", asking)
+    ]
 
 
 def test_named_questions_find_their_answers_whatever_their_order(drive: Drive, journal: Journal) -> None:
@@ -276,7 +278,7 @@ def test_outside_a_node_there_is_nobody_to_ask() -> None:
 
     Rules: 120
     """
-    with pytest.raises(NotInRun, match="interrupt.*inside a running node"):
+    with pytest.raises(NotInRun, match=r"interrupt.*inside a running node"):
         interrupt("who?")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -87,7 +88,7 @@ def test_waits_grow_by_the_factor_up_to_the_bound(drive: Drive) -> None:
 
     policy = RetryPolicy(initial_interval=0.02, backoff_factor=3.0, max_interval=0.08, max_attempts=5, jitter=False)
     drive.invoke(retrying(drive, flaky, policy), {"log": []})
-    waits = [later - earlier for earlier, later in zip(at, at[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(at)]
     for waited, due in zip(waits, (0.02, 0.06, 0.08, 0.08), strict=True):
         assert due * 0.95 <= waited < due + 0.5
 
@@ -116,7 +117,13 @@ class Odd(Exception):
     """An exception that no list knows."""
 
 
-RETRIED: list[BaseException] = [ConnectionError("x"), ConnectionResetError("x"), Odd("x"), NetworkError("x"), LLMError("x")]
+RETRIED: list[BaseException] = [
+    ConnectionError("x"),
+    ConnectionResetError("x"),
+    Odd("x"),
+    NetworkError("x"),
+    LLMError("x"),
+]
 RETRIED += [ToolError("x", retryable=True)]
 NOT_RETRIED: list[BaseException] = [
     ValueError("x"),
@@ -392,7 +399,9 @@ def looping(drive: Drive, calls: Calls, **options: Any) -> Any:
         calls("turn")
 
     builder: Any = StateGraph(Log)
-    return builder.add_node("turn", drive.node(turn)).add_edge(START, "turn").add_edge("turn", "turn").compile(**options)
+    return (
+        builder.add_node("turn", drive.node(turn)).add_edge(START, "turn").add_edge("turn", "turn").compile(**options)
+    )
 
 
 def test_the_default_limit_is_ten_thousand_and_seven(drive: Drive) -> None:

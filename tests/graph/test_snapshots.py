@@ -31,8 +31,10 @@ def bad(state: Log) -> Log:
 def failed(drive: Drive, journal: Journal, strict: bool = True) -> Any:
     """A thread "t" whose first step is unfinished: one node wrote, one returned nothing, one failed."""
     # Under asyncio a failure cancels its siblings, so there it comes last.
-    graph = late(drive, journal, strict) if drive.name == "async" else fan(
-        drive, good, idle, bad, strict=strict, checkpointer=journal
+    graph = (
+        late(drive, journal, strict)
+        if drive.name == "async"
+        else fan(drive, good, idle, bad, strict=strict, checkpointer=journal)
     )
     with pytest.raises(ValueError, match="broken"):
         drive.invoke(graph, {"log": ["in"]}, on("t"))
@@ -41,6 +43,7 @@ def failed(drive: Drive, journal: Journal, strict: bool = True) -> Any:
 
 def late(drive: Drive, journal: Journal, strict: bool) -> Any:
     """As ``failed`` needs it: the failing node waits until the others are done."""
+
     async def bad_late(state: Log) -> Log:
         await asyncio.sleep(0.05)
         raise ValueError("broken")
@@ -81,7 +84,11 @@ def test_tasks_tell_result_error_and_silence(drive: Drive, journal: Journal, str
     graph = failed(drive, journal, strict)
     for snapshot in (drive.get_state(graph, on("t")), drive.get_state_history(graph, on("t"))[0]):
         tasks = by_name(snapshot)
-        assert {name: task.result for name, task in tasks.items()} == {"good": {"log": ["good"]}, "idle": {}, "bad": None}
+        assert {name: task.result for name, task in tasks.items()} == {
+            "good": {"log": ["good"]},
+            "idle": {},
+            "bad": None,
+        }
         assert {name: task.error for name, task in tasks.items()} == {
             "good": None,
             "idle": None,

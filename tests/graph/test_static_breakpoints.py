@@ -164,7 +164,9 @@ def test_a_loop_pauses_on_every_visit(drive: Drive, journal: Journal, strict: bo
         return "turn" if state.get("n", 0) < 3 else END
 
     builder: Any = StateGraph(Log, strict=strict)
-    builder.add_node("turn", drive.node(turn)).add_edge(START, "turn").add_conditional_edges("turn", more, ["turn", END])
+    builder.add_node("turn", drive.node(turn)).add_edge(START, "turn").add_conditional_edges(
+        "turn", more, ["turn", END]
+    )
     graph = builder.compile(checkpointer=journal, interrupt_before=["turn"])
     drive.invoke(graph, {"log": []}, on("t"))
     seen = [drive.invoke(graph, None, on("t")).get("n") for _ in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -50,7 +51,9 @@ def loop_of(drive: Drive, turns: int, *, strict: bool = True, calls: Calls | Non
         return "turn" if state.get("n", 0) < turns else END
 
     builder: Any = StateGraph(Log, strict=strict)
-    builder.add_node("turn", drive.node(turn)).add_edge(START, "turn").add_conditional_edges("turn", more, ["turn", END])
+    builder.add_node("turn", drive.node(turn)).add_edge(START, "turn").add_conditional_edges(
+        "turn", more, ["turn", END]
+    )
     return builder.compile(**options)
 
 
@@ -117,7 +120,9 @@ def test_invoke_is_the_last_of_the_values(drive: Drive, journal: Journal, strict
 # values
 
 
-def test_values_come_after_the_input_and_after_each_step_that_wrote(drive: Drive, journal: Journal, strict: bool) -> None:
+def test_values_come_after_the_input_and_after_each_step_that_wrote(
+    drive: Drive, journal: Journal, strict: bool
+) -> None:
     """A step that writes nothing gives nothing.
 
     Rules: 167
@@ -275,7 +280,9 @@ def test_tasks_of_sends_have_their_own_trigger(drive: Drive, journal: Journal, s
     builder.add_node("a", drive.node(a)).add_conditional_edges(START, spread, ["a"])
     graph = builder.compile(checkpointer=journal)
     starts = [e for e in drive.stream(graph, {"log": []}, on("t"), stream_mode="tasks") if "input" in e]
-    assert [(event["input"], event["triggers"]) for event in starts] == [({"n": i}, ("__pregel_push",)) for i in range(2)]
+    assert [(event["input"], event["triggers"]) for event in starts] == [
+        ({"n": i}, ("__pregel_push",)) for i in range(2)
+    ]
 
 
 def test_a_failed_task_has_a_result_with_its_error(drive: Drive, journal: Journal, strict: bool) -> None:
@@ -428,7 +435,9 @@ def test_custom_gives_what_nodes_write(drive: Drive, journal: Journal, strict: b
 
     graph = chain(drive, by_parameter, by_call, strict=strict, checkpointer=journal)
     assert drive.stream(graph, {"log": []}, on("t"), stream_mode="custom") == [{"progress": 1}, "text", 3]
-    assert drive.invoke(graph, {"log": []}, on("off"))["log"] == ["one", "two"], "a writer is a no-op when nobody listens"
+    assert drive.invoke(graph, {"log": []}, on("off"))["log"] == ["one", "two"], (
+        "a writer is a no-op when nobody listens"
+    )
 
 
 def test_custom_items_come_before_their_node_has_ended(drive: Drive) -> None:
@@ -492,7 +501,13 @@ def test_events_of_a_subgraph_come_while_it_runs(drive: Drive) -> None:
             seen.set()
 
     inner: Any = StateGraph(Log)
-    inner = inner.add_node("first", first).add_node("second", second).add_edge(START, "first").add_edge("first", "second").compile()
+    inner = (
+        inner.add_node("first", first)
+        .add_node("second", second)
+        .add_edge(START, "first")
+        .add_edge("first", "second")
+        .compile()
+    )
     builder: Any = StateGraph(Log)
     graph = builder.add_node("hold", inner).add_edge(START, "hold").compile()
     drive.watch(graph, {"log": []}, look, subgraphs=True)
@@ -568,10 +583,8 @@ def test_starts_and_results_are_paired_whatever_happens(drive: Drive, strict: bo
     for bodies in ([a, b], [a, bad], [a, ask, b], [b, also_b], [bad, ask, a]):
         seen: list[Any] = []
         graph = fan(drive, *bodies, strict=strict, checkpointer=MemoryJournal())
-        try:
+        with contextlib.suppress(ValueError, Failure):
             drive.watch(graph, {"log": []}, seen.append, on("t"), stream_mode="tasks")
-        except (ValueError, Failure):
-            pass
         starts = [event["id"] for event in seen if "input" in event]
         results = [event["id"] for event in seen if "input" not in event]
         assert sorted(starts) == sorted(results), [body.__name__ for body in bodies]

@@ -307,7 +307,9 @@ def test_sends_to_a_child_each_have_a_namespace(drive: Drive, journal: Journal, 
         log: Annotated[list[str], concat]
 
     builder: Any = StateGraph(Shared, strict=strict)
-    graph = builder.add_node("inner", inner).add_conditional_edges(START, spread, ["inner"]).compile(checkpointer=journal)
+    graph = (
+        builder.add_node("inner", inner).add_conditional_edges(START, spread, ["inner"]).compile(checkpointer=journal)
+    )
     questions = asked(drive.invoke(graph, {"log": []}, on("t")))
     assert [question.value for question in questions] == ["x", "y", "z"]
     assert len({question.id for question in questions}) == 3
@@ -371,7 +373,11 @@ def test_only_shared_keys_go_in_and_come_back(drive: Drive, journal: Journal, st
 
     inner = chain(drive, work, strict=strict, reads=Narrow)
     graph = holding(inner, strict=strict, checkpointer=journal)
-    assert drive.invoke(graph, {"log": ["in"], "a": "given", "n": 1}, on("t")) == {"log": ["in"], "a": "changed", "n": 1}
+    assert drive.invoke(graph, {"log": ["in"], "a": "given", "n": 1}, on("t")) == {
+        "log": ["in"],
+        "a": "changed",
+        "n": 1,
+    }
     assert seen == [{"a": "given"}]
 
 
@@ -580,7 +586,9 @@ def test_context_and_writer_pass_down(drive: Drive, journal: Journal, strict: bo
 
     inner = build(Who).add_node("leaf", drive.node(leaf)).add_edge(START, "leaf").compile()
     graph = build(Who).add_node("hold", inner).add_edge(START, "hold").compile(checkpointer=journal)
-    events = drive.stream(graph, {"log": []}, on("t"), context=Who("ada"), stream_mode=["custom", "values"], subgraphs=True)
+    events = drive.stream(
+        graph, {"log": []}, on("t"), context=Who("ada"), stream_mode=["custom", "values"], subgraphs=True
+    )
     custom = [(len(ns), event) for ns, mode, event in events if mode == "custom"]
     assert custom == [(1, {"hello": "ada"})]
     assert events[-1] == ((), "values", {"log": [], "a": "ada"})

@@ -65,7 +65,9 @@ class SlowJournal(MemoryJournal):
         super().__init__()
         self.delay = 0.0
         self.begun = threading.Event()
-        self._queue: queue.SimpleQueue[tuple[Batch, Callable[[BaseException | None], None]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Batch, Callable[[BaseException | None], None]] | None] = (
+            queue.SimpleQueue()
+        )
         self._writer = threading.Thread(target=self._work, daemon=True)
         self._writer.start()
 

@@ -1,4 +1,4 @@
-"""What tests of pauses, failures and resumes share: a state with a log, chains and fans of nodes, questions by value, waiting."""
+"""What tests of pauses, failures and resumes share: a state with a log, chains and fans of nodes, questions, waiting."""
 
 from __future__ import annotations
 
