@@ -32,6 +32,7 @@ class Run:
         "run_id",
         "scope",
         "shared",
+        "hub",
         "store",
         "thread",
     )  # fmt: skip
@@ -72,6 +73,9 @@ class Run:
         self.durability = durability
         self.shared: dict[str, Any] = parent.shared if parent is not None else {}
         """One dict for a root run and all nested in it: the plain resume value, cancellation, limits."""
+
+        self.hub: Any = parent.hub if parent is not None else None
+        """Where stream chunks go, or None when nobody listens."""
 
     @property
     def root(self) -> Run:

@@ -41,9 +41,9 @@ class Question(Struct, frozen=True):
     never over the payload, whose digest is stored beside it.
     """
 
-    id: str
-    value: Any = None
+    value: Any
     """What the node passed to ``interrupt``."""
+    id: str = ""
     node: str = ""
     name: str = ""
     kind: str = "interrupt"

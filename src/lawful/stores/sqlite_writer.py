@@ -289,7 +289,7 @@ class Writer:
         """Give free pages back to the file system."""
         with self._gate, translating(self.path, "shrink"):
             con = self._ready(durable=False).con
-            con.execute("PRAGMA incremental_vacuum").fetchall()
+            con.executescript("PRAGMA incremental_vacuum")  # execute() would stop after the first page
             con.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def close(self) -> None:

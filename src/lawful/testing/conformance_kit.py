@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import pytest
@@ -173,21 +174,12 @@ def events(op_id: str, first: int = 1, last: int | None = None) -> Sequence[Effe
 
 def at_once(count: int, work: Callable[[int], T]) -> list[T | BaseException]:
     """What ``work(0)``..``work(count - 1)`` gave or raised, all let go at the same moment in threads of their own."""
-    results: list[T | BaseException] = [RuntimeError("did not end")] * count
     barrier = threading.Barrier(count)
 
-    def run(n: int) -> None:
-        try:
-            barrier.wait()
-            results[n] = work(n)
-        except BaseException as error:
-            results[n] = error
-            if not isinstance(error, Exception):
-                raise
+    def run(n: int) -> T:
+        barrier.wait()
+        return work(n)
 
-    workers = [threading.Thread(target=run, args=(n,)) for n in range(count)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-    return results
+    with ThreadPoolExecutor(count) as pool:
+        futures = [pool.submit(run, n) for n in range(count)]
+        return [future.exception() or future.result() for future in futures]

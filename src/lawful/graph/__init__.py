@@ -1,0 +1,68 @@
+"""State graphs: describe, compile, run, inspect; LangGraph's names throughout."""
+
+from lawful.core.lazy import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lawful.core.retry import RetryPolicy as RetryPolicy
+    from lawful.graph.builder import StateGraph as StateGraph
+    from lawful.graph.channels import AnyValue as AnyValue
+    from lawful.graph.channels import BinaryOperatorAggregate as BinaryOperatorAggregate
+    from lawful.graph.channels import Channel as Channel
+    from lawful.graph.channels import EphemeralValue as EphemeralValue
+    from lawful.graph.channels import LastValue as LastValue
+    from lawful.graph.channels import LastValueAfterFinish as LastValueAfterFinish
+    from lawful.graph.channels import NamedBarrierValue as NamedBarrierValue
+    from lawful.graph.channels import NamedBarrierValueAfterFinish as NamedBarrierValueAfterFinish
+    from lawful.graph.channels import Topic as Topic
+    from lawful.graph.channels import UntrackedValue as UntrackedValue
+    from lawful.graph.channels import ephemeral as ephemeral
+    from lawful.graph.channels import last as last
+    from lawful.graph.channels import topic as topic
+    from lawful.graph.channels import untracked as untracked
+    from lawful.graph.command import END as END
+    from lawful.graph.command import START as START
+    from lawful.graph.command import UNSET as UNSET
+    from lawful.graph.command import Command as Command
+    from lawful.graph.command import Overwrite as Overwrite
+    from lawful.graph.command import Send as Send
+    from lawful.graph.compiled import AsyncStream as AsyncStream
+    from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
+    from lawful.graph.interrupt import Interrupt as Interrupt
+    from lawful.graph.interrupt import interrupt as interrupt
+    from lawful.graph.managed import IsLastStep as IsLastStep
+    from lawful.graph.managed import RemainingSteps as RemainingSteps
+    from lawful.graph.outcome import Done as Done
+    from lawful.graph.outcome import Failed as Failed
+    from lawful.graph.outcome import Paused as Paused
+    from lawful.graph.outcome import RunResult as RunResult
+    from lawful.graph.policies import CachePolicy as CachePolicy
+    from lawful.graph.policies import TimeoutPolicy as TimeoutPolicy
+    from lawful.graph.runtime import Runtime as Runtime
+    from lawful.graph.runtime import StreamWriter as StreamWriter
+    from lawful.graph.runtime import get_config as get_config
+    from lawful.graph.runtime import get_runtime as get_runtime
+    from lawful.graph.runtime import get_store as get_store
+    from lawful.graph.runtime import get_stream_writer as get_stream_writer
+    from lawful.graph.snapshot import PregelTask as PregelTask
+    from lawful.graph.snapshot import StateSnapshot as StateSnapshot
+
+_WHERE = {
+    "lawful.core.retry": ("RetryPolicy",),
+    "lawful.graph.builder": ("StateGraph",),
+    "lawful.graph.channels": (
+        "AnyValue", "BinaryOperatorAggregate", "Channel", "EphemeralValue", "LastValue", "LastValueAfterFinish",
+        "NamedBarrierValue", "NamedBarrierValueAfterFinish", "Topic", "UntrackedValue", "ephemeral", "last", "topic",
+        "untracked",
+    ),
+    "lawful.graph.command": ("END", "START", "UNSET", "Command", "Overwrite", "Send"),
+    "lawful.graph.compiled": ("AsyncStream", "CompiledStateGraph"),
+    "lawful.graph.interrupt": ("Interrupt", "interrupt"),
+    "lawful.graph.managed": ("IsLastStep", "RemainingSteps"),
+    "lawful.graph.outcome": ("Done", "Failed", "Paused", "RunResult"),
+    "lawful.graph.policies": ("CachePolicy", "TimeoutPolicy"),
+    "lawful.graph.runtime": ("Runtime", "StreamWriter", "get_config", "get_runtime", "get_store", "get_stream_writer"),
+    "lawful.graph.snapshot": ("PregelTask", "StateSnapshot"),
+}  # fmt: skip
+__all__ = [name for names in _WHERE.values() for name in names]  # pyright: ignore[reportUnsupportedDunderAll]
+__getattr__, __dir__ = face(globals(), {name: module for module, names in _WHERE.items() for name in names})

@@ -1,0 +1,115 @@
+"""One attempt of a task, sync and async: the one seam where whatever a node raises is caught."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from lawful.core.context import current_task
+from lawful.core.errors import NodeTimeoutError, ValidationError
+from lawful.graph.persist import Recorder
+from lawful.graph.task import ASKED, DONE, FAILED, Task
+
+
+def attempt(task: Task, recorder: Recorder | None) -> None:
+    """Run the node in this thread and leave the outcome in the task."""
+    token = current_task.set(task)
+    raised = False
+    try:
+        task.begin()
+        node = task.task_node
+        value = node.call(task.enter(), task)
+        if task.signal is None:
+            task.returned(value)
+            if node.routers:
+                _route(task)
+    except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
+        raised = True
+        task.fail(error)
+    finally:
+        current_task.reset(token)
+    task.settle(raised)
+    if recorder is not None:
+        seal(task, recorder)
+
+
+def _route(task: Task) -> None:
+    acceptor, values = task.program.acceptor, task.routing()
+    for router in task.task_node.routers:
+        acceptor.routed(task, router, router.call(router.view(values), task))
+
+
+async def attempt_async(task: Task, recorder: Recorder | None) -> None:
+    """The same for a node that is awaited. Raises: CancelledError, if the run was cancelled from outside."""
+    asyncio = sys.modules["asyncio"]
+    token = current_task.set(task)
+    raised = False
+    me = asyncio.current_task()
+    cancelling = me.cancelling()
+    outside: BaseException | None = None
+    try:
+        task.begin()
+        value = await _called(task)
+        if task.signal is None:
+            task.returned(value)
+            if task.task_node.routers:
+                await _route_async(task)
+    except asyncio.CancelledError as error:
+        raised = True
+        if me.cancelling() > cancelling:
+            outside = error
+        task.fail(error)
+        if outside is None and task.error is error:
+            task.cancelled_itself(error)
+    except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
+        raised = True
+        task.fail(error)
+    finally:
+        current_task.reset(token)
+    task.settle(raised)
+    if outside is not None:
+        raise outside
+    if recorder is not None:
+        seal(task, recorder)
+
+
+async def _called(task: Task) -> Any:
+    node = task.task_node
+    limit = task.timeout if task.timeout is not None else node.timeout
+    if limit is None:
+        if node.awaits:
+            return await node.call(task.enter(), task)
+        return await sys.modules["asyncio"].to_thread(node.call, task.enter(), task)  # it only has async routers
+    asyncio = sys.modules["asyncio"]
+    scope = asyncio.timeout(limit)
+    started = task.run.clock.monotonic()
+    try:
+        async with scope:
+            return await node.call(task.enter(), task)
+    finally:
+        if scope.expired():
+            elapsed = task.run.clock.monotonic() - started
+            task.fault = NodeTimeoutError(
+                f"Node {task.node!r} ran for {elapsed:.2f} s, past its limit of {limit} s",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node, "kind": "run", "elapsed": f"{elapsed:.3f}", "run_timeout": str(limit)},
+            )
+
+
+async def _route_async(task: Task) -> None:
+    acceptor, values = task.program.acceptor, task.routing()
+    for router in task.task_node.routers:
+        found = router.call(router.view(values), task)
+        acceptor.routed(task, router, await found if router.is_async else found)
+
+
+def seal(task: Task, recorder: Recorder) -> None:
+    """Encode the outcome in the thread that made it; what cannot be stored is the task's own failure."""
+    if task.status not in (DONE, ASKED):
+        return
+    try:
+        recorder.seal(task)
+    except ValidationError as error:
+        task.status, task.error = FAILED, error
+        task.writes, task.targets, task.sends = [], None, None

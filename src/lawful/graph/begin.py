@@ -1,0 +1,344 @@
+"""How a run begins: with new input, with a Command, or going on from where its thread stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lawful.core.errors import AlreadyAnswered, EmptyInputError, InvalidUpdateError, UnknownQuestion, nearest
+from lawful.core.questions import Question, Reply
+from lawful.graph import orders as o
+from lawful.graph.apply import merge, store
+from lawful.graph.command import START, Command
+from lawful.graph.machine import Machine
+from lawful.graph.persist import NULL_TASK
+from lawful.graph.program import Node
+from lawful.graph.restore import Done, Restored, Saved, compatible
+from lawful.graph.task import DONE, Task
+from lawful.journal.records import Answer, PutAnswer
+
+_ID = re.compile(r"[0-9a-f]{32}")
+
+UNDECIDED = (
+    "When there are multiple pending interrupts, you must specify the interrupt id when resuming."
+    " Docs: docs/human-in-the-loop.md"
+)
+
+
+class Seed:
+    """What a run begins from."""
+
+    __slots__ = ("by", "fork", "given", "head", "restored")
+
+    def __init__(
+        self, given: Any, restored: Restored | None, *, head: str | None = None, fork: bool = False, by: str = ""
+    ) -> None:
+        self.given = given
+        self.restored = restored
+        self.head = head
+        """The namespace's newest checkpoint, which the next one must follow."""
+        self.fork = fork
+        """Whether ``restored`` is not the newest: time travel."""
+        self.by = by
+
+
+def begin(m: Machine, seed: Seed) -> Sequence[o.Order]:
+    """The first orders of a run.
+
+    Raises, with nothing written: EmptyInputError, InvalidUpdateError for input that the state refuses, UnknownQuestion,
+    AlreadyAnswered, ResumeRefused, RuntimeError for an ambiguous answer.
+    """
+    if seed.restored is not None:
+        _stand_on(m, seed)
+    m.expect = seed.head
+    if isinstance(seed.given, Command):
+        return _command(m, seed, seed.given)
+    if seed.given is None:
+        return _go_on(m, seed)
+    return _new_input(m, seed)
+
+
+def _stand_on(m: Machine, seed: Seed) -> None:
+    restored = seed.restored
+    assert restored is not None and m.run.thread is not None
+    m.values = restored.values
+    m.visits = restored.visits
+    m.step = restored.row.step
+    m.checkpoint = restored.row.id
+    m.parent = restored.row.parent
+    m.fresh = restored.head.fresh
+    m.stop = m.step + 1 + m.limits.recursion + 1
+    if m.recorder is not None:
+        m.recorder.known |= restored.known
+        m.recorder.weight = restored.row.weight if restored.row.snapshot is None else 0
+    m.rebase()
+    m.answers.update(restored.answers)
+    m.null_parts = restored.null_parts
+    m.null_refs = restored.null_refs
+
+
+def stand(m: Machine, restored: Restored) -> None:
+    """Make the tasks that the checkpoint planned, with what they had saved."""
+    compatible(m.program, m.run.thread or "", restored)
+    tasks: list[Task] = []
+    for entry in restored.head.tasks:
+        node = m.program.nodes[entry[0]]
+        task = m.task(node, entry[1], entry[2] if len(entry) > 2 else None)
+        if entry[0] == START:
+            task.given = entry[2]
+        elif entry[1] >= 0:
+            task.timeout = entry[3]
+        task.position = len(tasks)
+        saved = restored.saved.get(task.id)
+        if saved is not None:
+            _saved(task, saved)
+        tasks.append(task)
+    m.tasks = tasks
+
+
+def _saved(task: Task, saved: Saved) -> None:
+    if saved.done is not None:
+        done = Done(task.node, task.task_node, saved.done)
+        task.writes, task.targets, task.sends = done.writes, done.targets, done.sends
+        task.status, task.saved, task.cached = DONE, True, True
+        task.blob, task.refs = saved.blob, saved.refs
+    else:
+        task.questions = saved.questions
+
+
+# New input
+
+
+def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
+    writes = m.program.input_writes(seed.given)
+    dropped: list[Node] = []
+    if seed.restored is None:
+        m.step = -2
+    else:
+        dropped = [m.program.nodes[n] for n in seed.restored.head.names if n in m.program.nodes]
+    parts = _discard(m, dropped)
+    m.step += 1
+    m.stop = m.step + 1 + m.limits.recursion
+    m.parent = m.checkpoint if seed.restored is not None else None
+    m.checkpoint = m.new_id()
+    m.rebase()
+    start = m.task(m.program.start)
+    start.given = seed.given
+    m.tasks = [start]
+    m.source = "input"
+    m.fresh = True
+    m.ran = tuple(n.name for n in dropped) if parts else ()
+    if m.recorder is not None:
+        m.record("input", parts, [], [], drop=seed.restored is not None)
+        if m.listener is not None:
+            m.listener.checkpointed(m)
+    if m.program.start.routers:
+        return m.after_commit(m.launch)
+    return _started(m, start, writes)
+
+
+def _discard(m: Machine, dropped: Sequence[Node]) -> list[tuple[int, bytes]]:
+    """New input ends an unfinished step: its triggers are consumed, what its tasks had saved is dropped."""
+    program = m.program
+    if not dropped or not (program.consuming or program.clearing):
+        return []
+    empty: list[Any] = [[], None, None]
+    store(m.values, merge(program, m.values, [Done(n.name, n, empty) for n in dropped]))
+    if m.recorder is None:
+        return []
+    blob = m.recorder.encode(empty, "input").blob
+    return [(-2, blob) for _ in dropped]
+
+
+def _started(m: Machine, start: Task, writes: list[tuple[str, Any]]) -> Sequence[o.Order]:
+    """The input phase without a conditional entry: no user code runs, so no driver is needed."""
+    start.begin()
+    start.writes = [*writes, *start.task_node.marks]
+    start.status = DONE
+    if m.recorder is not None:
+        m.recorder.seal(start)
+    return m.close_with([start])
+
+
+# Going on
+
+
+def _go_on(m: Machine, seed: Seed) -> Sequence[o.Order]:
+    if seed.restored is None:
+        raise EmptyInputError(
+            f"Received no input for {START}: this thread has nothing to go on from",
+            component="graph",
+            operation=m.program.name,
+        )
+    if seed.fork:
+        _branch(m, seed.restored)
+    else:
+        stand(m, seed.restored)
+    return _resume(m)
+
+
+def _branch(m: Machine, restored: Restored) -> None:
+    """Replay from an older checkpoint: a sibling of what followed it, with nothing that followed it."""
+    restored.saved, restored.answers = {}, {}
+    m.parent, m.checkpoint = m.checkpoint, m.new_id()
+    m.step += 1
+    m.null_parts, m.null_refs = [], ()
+    m.rebase()
+    stand(m, restored)
+    m.ran = ()
+    m.record("fork", [], [], [], drop=False, whole=True)
+    if m.listener is not None:
+        m.listener.checkpointed(m)
+
+
+def _resume(m: Machine) -> Sequence[o.Order]:
+    m.fresh = False
+    if m.listener is not None:
+        m.listener.stepped(m, None)
+    if not m.tasks:
+        return m.end(o.Ended(m.output()))
+    return m.after_commit(m.launch)
+
+
+# Commands
+
+
+def _command(m: Machine, seed: Seed, command: Command) -> Sequence[o.Order]:
+    if command.graph is not None:
+        raise InvalidUpdateError("There is no parent graph", component="graph", operation="input")
+    resumes = command.resume is not None
+    if resumes and m.recorder is None:
+        raise RuntimeError("Cannot use Command(resume=...) without checkpointer")
+    if not resumes and command.update is None and not command.goto:
+        raise EmptyInputError("Received an empty Command: nothing to write, go to or answer", component="graph")
+    null = _null_task(m, command)
+    restored = seed.restored
+    if restored is None:
+        _virgin(m)
+    elif seed.fork:
+        asked = {q.id: q for s in restored.saved.values() for q in s.questions}
+        _branch(m, restored)
+        return _answered(m, seed, command, null, asked)
+    else:
+        stand(m, restored)
+    asked = {q.id: q for t in m.tasks for q in t.questions}
+    return _answered(m, seed, command, null, asked)
+
+
+def _virgin(m: Machine) -> None:
+    """A Command is the first input of its thread: an empty checkpoint for its writes to stand on."""
+    m.step = -1
+    m.stop = m.step + 1 + m.limits.recursion
+    m.parent = None
+    m.checkpoint = m.new_id()
+    m.rebase()
+    m.tasks = []
+    m.source = "input"
+    if m.recorder is not None:
+        m.record("input", [], [], [], drop=False)
+
+
+def _answered(
+    m: Machine, seed: Seed, command: Command, null: Task | None, asked: dict[str, Question]
+) -> Sequence[o.Order]:
+    if command.resume is not None:
+        _answer(m, seed, command.resume, asked)
+    if null is not None:
+        _write_null(m, null)
+    m.fresh = False
+    if m.listener is not None:
+        m.listener.stepped(m, None)
+    if not m.tasks:
+        return m.end(o.Ended(m.output()))
+    return m.after_commit(m.launch)
+
+
+def _null_task(m: Machine, command: Command) -> Task | None:
+    """The command's update and goto, read and checked as a node's would be."""
+    if command.update is None and not command.goto:
+        return None
+    node = Node("__input__", None, call=lambda *_: None, is_async=False, view=dict, accept=m.program.start.accept)
+    task = m.task(node)
+    task.begin()
+    m.program.acceptor.command(task, command)
+    task.status = DONE
+    return task
+
+
+def _write_null(m: Machine, null: Task) -> None:
+    store(m.values, merge(m.program, m.values, (null,)))
+    names = {t.node for t in m.tasks if t.index < 0}
+    pulled = [t for t in m.tasks if t.index < 0]
+    pulled += [m.task(m.program.nodes[n]) for n in dict.fromkeys(null.targets or ()) if n not in names]
+    pulled.sort(key=lambda t: t.node)
+    pushed = [t for t in m.tasks if t.index >= 0]
+    for packet in null.sends or ():
+        task = m.task(m.program.nodes[packet.node], len(pushed), packet.arg)
+        task.timeout = packet.timeout
+        pushed.append(task)
+    m.tasks = [*pulled, *pushed]
+    for position, task in enumerate(m.tasks):
+        task.position = position
+    if m.recorder is None:
+        return
+    m.recorder.seal(null)
+    m.null_parts = [*m.null_parts, null.blob or b""]
+    m.null_refs = (*m.null_refs, *null.refs)
+    m.null_chunks.append(null.chunks)
+    m.dirty.extend(m.recorder.null_records(m.checkpoint, m.null_parts, m.null_refs, null.chunks))
+
+
+def _answer(m: Machine, seed: Seed, resume: Any, asked: dict[str, Question]) -> None:
+    """Accept answers: each once, each for a question that is open; a plain value for the only one."""
+    given = _by_id(m, resume, asked)
+    if given is None:
+        m.run.shared["resume"] = [resume]
+        return
+    for qid, value in given.items():
+        question = asked.get(qid)
+        if question is None:
+            if not m.program.strict:
+                continue
+            raise UnknownQuestion(
+                f"Thread {m.run.thread!r} has no open question {qid!r}.{nearest(qid, asked)}",
+                component="graph",
+                operation="resume",
+                details={"thread": m.run.thread or "", "question": qid},
+            )
+        own = question.ns == m.ns
+        checkpoint = m.checkpoint if own else question.checkpoint
+        if own and qid in m.answers:
+            raise AlreadyAnswered(
+                f"Question {qid} of thread {m.run.thread!r} has its answer already",
+                component="graph",
+                operation="resume",
+                details={"thread": m.run.thread or "", "question": qid},
+            )
+        assert m.recorder is not None
+        done = m.recorder.encode([value, question.digest, seed.by], f"answer to {qid}")
+        m.recorder.put_chunks(m.dirty, done.new)
+        m.dirty.append(PutAnswer(Answer(question.ns, checkpoint, qid, done.blob, seed.by, m.run.clock.now())))
+        if own:
+            m.answers[qid] = [value, question.digest, seed.by]
+    woken = {q for q in given if q in asked}
+    for task in m.tasks if woken else ():
+        if task.questions and not any(q.id in woken or q.kind == "effect_recovery" for q in task.questions):
+            task.sleep_on()
+
+
+def _by_id(m: Machine, resume: Any, asked: dict[str, Question]) -> dict[str, Any] | None:
+    """The answers by question id, or None for a plain value that nothing waits for yet."""
+    if isinstance(resume, Reply):
+        return {resume.question: resume.value}
+    if isinstance(resume, (list, tuple)) and resume and all(isinstance(r, Reply) for r in resume):  # pyright: ignore[reportUnknownVariableType]
+        return {r.question: r.value for r in resume}  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    if isinstance(resume, dict) and resume and all(isinstance(k, str) and _ID.fullmatch(k) for k in resume):  # pyright: ignore[reportUnknownVariableType]
+        return dict(resume)  # pyright: ignore[reportUnknownArgumentType]
+    waiting = [q for q in asked if q not in m.answers]
+    if len(waiting) > 1:
+        raise RuntimeError(UNDECIDED)
+    return {waiting[0]: resume} if waiting else None
+
+
+__all__ = ["NULL_TASK", "Seed", "begin", "stand"]

@@ -1,0 +1,324 @@
+"""`StateGraph`: nodes, edges and conditional edges; it mutates and returns itself, and ``compile`` freezes it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Generic, Self, TypeVar, get_args, get_origin
+
+from lawful.core.errors import GraphBuildError, nearest
+from lawful.graph.channels import BinaryOperatorAggregate
+from lawful.graph.command import END, ROOT, START
+from lawful.graph.compiled import CompiledStateGraph
+from lawful.graph.link import link
+from lawful.graph.parts import BranchSpec, EdgeSpec, NodeSpec, one_or_many, policies, subgraph_of
+from lawful.graph.signature import hints, name_of, parameters
+from lawful.graph.state import Schema, kind_of, read_schema
+from lawful.graph.validate import check_build
+
+S = TypeVar("S")
+_FORBIDDEN = "|:"
+
+
+class StateGraph(Generic[S]):
+    """Describes a graph over a state class: TypedDict, dataclass, pydantic model, or a bare type.
+
+    ``strict`` (default) refuses what would be accepted silently: undeclared keys, wrong types, unknown targets, joins of
+    which one source can be skipped; ``strict=False`` is LangGraph's behaviour. ``reducer=f`` makes the whole state one
+    channel merged by ``f``. Every method returns the graph, so calls can be chained or stand as statements.
+    """
+
+    def __init__(
+        self,
+        state_schema: type[S],
+        context_schema: Any = None,
+        *,
+        input_schema: Any = None,
+        output_schema: Any = None,
+        strict: bool = True,
+        reducer: Callable[[S, S], S] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.strict = strict
+        self.context_schema = context_schema
+        self.name = name
+        self.schema = self._root_schema(state_schema, reducer) if reducer is not None else read_schema(state_schema)
+        self.input_schema = read_schema(input_schema) if input_schema is not None else self.schema
+        self.output_schema = read_schema(output_schema) if output_schema is not None else self.schema
+        for given, what in ((self.input_schema, "input"), (self.output_schema, "output")):
+            if given is not self.schema and given.managed:
+                raise GraphBuildError(
+                    f"The {what} schema {given.name} has managed values: {', '.join(given.managed)}", component="graph"
+                )
+        self.nodes: dict[str, NodeSpec] = {}
+        self.edges: list[EdgeSpec] = []
+        self.branches: list[BranchSpec] = []
+        self.defaults: dict[str, Any] = {}
+
+    @staticmethod
+    def _root_schema(typ: Any, reducer: Callable[[Any, Any], Any]) -> Schema:
+        """One root channel over the whole state, merged by ``reducer``, whose first value is an empty state."""
+        schema = Schema(typ, "root")
+        schema.keys = (ROOT,)
+        schema.annotations = {ROOT: typ}
+        schema.channels = {ROOT: BinaryOperatorAggregate(dict if kind_of(typ) == "dict" else typ, reducer, ROOT)}
+        return schema
+
+    # Nodes
+
+    def add_node(
+        self,
+        node: Any,
+        action: Any = None,
+        *,
+        defer: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        input_schema: Any = None,
+        retry_policy: Any = None,
+        cache_policy: Any = None,
+        timeout: Any = None,
+        error_handler: Any = None,
+        destinations: Any = None,
+    ) -> Self:
+        """Add a function, coroutine function, callable object or compiled graph as a node.
+
+        ``node`` is its name, or the callable itself (its name is then taken from it). ``timeout`` is in seconds and for
+        async nodes only. Raises: GraphBuildError for a reserved, forbidden or duplicate name.
+        """
+        name, fn = _named(node, action)
+        self._check_name(name)
+        graph = subgraph_of(fn)
+        if graph is None and not callable(fn):
+            raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
+        self.nodes[name] = NodeSpec(
+            name=name,
+            fn=fn,
+            graph=graph,
+            defer=defer,
+            metadata=dict(metadata or {}),
+            schema=self._input_of(fn, input_schema) if graph is None else self.schema,
+            retry=policies(retry_policy),
+            cache=cache_policy,
+            timeout=timeout,
+            handler=error_handler,
+            destinations=one_or_many(destinations) if destinations is not None else None,
+        )
+        return self
+
+    def node(self, fn: Any) -> Any:
+        """As a decorator: add ``fn`` under its own name."""
+        self.add_node(fn)
+        return fn
+
+    def _check_name(self, name: str) -> None:
+        if name in (START, END) or name.startswith("__error_handler__"):
+            raise GraphBuildError(f"Node name {name!r} is reserved", component="graph", operation="add_node")
+        bad = [c for c in _FORBIDDEN if c in name]
+        if bad or not name:
+            raise GraphBuildError(
+                f"Node name {name!r} must not be empty or contain {' or '.join(map(repr, _FORBIDDEN))},"
+                " which separate namespaces",
+                component="graph",
+                operation="add_node",
+            )
+        if name in self.nodes:
+            raise GraphBuildError(f"Node {name!r} is already present", component="graph", operation="add_node")
+        if name in self.schema.channels:
+            raise GraphBuildError(
+                f"{name!r} is already being used as a state key", component="graph", operation="add_node"
+            )
+
+    def _input_of(self, fn: Any, given: Any) -> Schema:
+        """The node's input schema: what was said, else its first parameter's annotation if that is a state class."""
+        if given is not None:
+            return read_schema(given)
+        wanted = parameters(fn)
+        if not wanted or wanted[0].keyword_only:
+            return self.schema
+        hint = hints(fn).get(wanted[0].name)
+        if hint is None or hint is self.schema.typ or kind_of(hint) == "root":
+            return self.schema
+        return read_schema(hint)
+
+    def add_sequence(self, nodes: Sequence[Any]) -> Self:
+        """Add nodes and the edges between neighbours; each is a callable or a (name, callable) pair.
+
+        The edge from START is yours to add. Raises: GraphBuildError for none, or for one name twice.
+        """
+        if len(nodes) < 1:
+            raise GraphBuildError("add_sequence needs at least one node", component="graph", operation="add_sequence")
+        previous: str | None = None
+        for item in nodes:
+            name, fn = item if isinstance(item, tuple) else (None, item)  # pyright: ignore[reportUnknownVariableType]
+            name = _plain_name(name) if name is not None else name_of(fn)  # pyright: ignore[reportUnknownArgumentType]
+            if name in self.nodes:
+                raise GraphBuildError(
+                    f"Node names must be unique: node with the name {name!r} already exists.",
+                    component="graph",
+                    operation="add_sequence",
+                )
+            self.add_node(name, fn)
+            if previous is not None:
+                self.add_edge(previous, name)
+            previous = name
+        return self
+
+    def set_node_defaults(
+        self, *, retry_policy: Any = None, cache_policy: Any = None, timeout: Any = None, error_handler: Any = None
+    ) -> Self:
+        """Policies of every node that has none of its own; applied by ``compile``, so the order of calls is free."""
+        given = {"retry": policies(retry_policy), "cache": cache_policy, "timeout": timeout, "handler": error_handler}
+        self.defaults.update({k: v for k, v in given.items() if v})
+        return self
+
+    # Edges
+
+    def add_edge(self, start_key: Any, end_key: Any, *, join: str | None = None) -> Self:
+        """Run ``end_key`` after ``start_key``; with a list of starts, after the last of them has run.
+
+        ``join`` states the rule of a list where a start can be skipped: "all" waits for every one, "activated" for those
+        that ran once nothing else can run.
+        """
+        end = _name_at(end_key)
+        if isinstance(start_key, (list, tuple)):
+            sources = tuple(_name_at(s) for s in start_key)  # pyright: ignore[reportUnknownVariableType]
+            if not sources:
+                raise GraphBuildError("A join needs at least one start", component="graph", operation="add_edge")
+            if join not in (None, "all", "activated"):
+                raise GraphBuildError(
+                    f"Unknown join rule {join!r}.{nearest(str(join), ('all', 'activated'))}", component="graph"
+                )
+            for one in sources:
+                self._check_edge(one, end)
+            self.edges.append(EdgeSpec(sources, end, True, join))
+            return self
+        start = _name_at(start_key)
+        self._check_edge(start, end)
+        self.edges.append(EdgeSpec((start,), end, False, None))
+        return self
+
+    def _check_edge(self, start: str, end: str) -> None:
+        if start == END:
+            raise GraphBuildError("END cannot be a start node", component="graph", operation="add_edge")
+        if end == START:
+            raise GraphBuildError("START cannot be an end node", component="graph", operation="add_edge")
+
+    def add_conditional_edges(
+        self,
+        source: Any,
+        path: Callable[..., Any],
+        path_map: Mapping[Hashable, str] | Sequence[str] | None = None,
+    ) -> Self:
+        """After ``source``, go where ``path(state)`` says: a name, a Send, a list of both, or END.
+
+        ``path`` sees the state with the source's own writes applied. ``path_map`` translates what it returns; without
+        one, a ``Literal`` return annotation tells where it may go.
+        """
+        name = name_of(path)
+        start = _name_at(source)
+        if any(b.source == start and b.name == name and name != "<lambda>" for b in self.branches):
+            raise GraphBuildError(
+                f"Branch with name {name!r} already exists for node {start!r}",
+                component="graph",
+                operation="add_conditional_edges",
+            )
+        mapping: dict[Any, str] | None = None
+        if path_map is not None:
+            pairs = path_map.items() if isinstance(path_map, Mapping) else ((p, p) for p in path_map)
+            mapping = {k: _name_at(v) for k, v in pairs}
+        literal = tuple(mapping.values()) if mapping is not None else _literal(hints(path).get("return"))
+        self.branches.append(BranchSpec(start, path, name, mapping, literal, self._input_of(path, None)))
+        return self
+
+    def set_entry_point(self, key: Any) -> Self:
+        """The same as ``add_edge(START, key)``."""
+        return self.add_edge(START, key)
+
+    def set_conditional_entry_point(self, path: Callable[..., Any], path_map: Any = None) -> Self:
+        """The same as ``add_conditional_edges(START, path, path_map)``."""
+        return self.add_conditional_edges(START, path, path_map)
+
+    def set_finish_point(self, key: Any) -> Self:
+        """The same as ``add_edge(key, END)``."""
+        return self.add_edge(key, END)
+
+    # Freezing
+
+    def validate(self, interrupt: Sequence[str] | None = None) -> Self:
+        """Raises: GraphBuildError, for what ``compile`` would refuse."""
+        check_build(self, tuple(interrupt or ()))
+        return self
+
+    def compile(
+        self,
+        checkpointer: Any = None,
+        *,
+        cache: Any = None,
+        store: Any = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        debug: bool = False,
+        name: str | None = None,
+    ) -> CompiledStateGraph[S]:
+        """Freeze the graph. ``checkpointer`` takes a Journal, None (a subgraph then inherits), True or False.
+
+        Raises: GraphBuildError for what is wrong with the graph; TypeError for another kind of checkpointer.
+        """
+        if checkpointer not in (None, True, False) and not hasattr(checkpointer, "chain"):
+            raise TypeError(
+                f"Invalid checkpointer provided. Expected a Journal, True, False or None. Received {type(checkpointer).__name__}."
+            )
+        before, after = _names(interrupt_before), _names(interrupt_after)
+        check_build(self, (*before, *after))
+        program = link(self, name or self.name or "LangGraph")
+        if checkpointer not in (None, False):
+            _ = program.registry  # refuses, by key, a state that cannot be stored
+        return CompiledStateGraph(
+            self,
+            program,
+            checkpointer=checkpointer,
+            store=store,
+            cache=cache,
+            interrupt_before=before,
+            interrupt_after=after,
+            debug=debug,
+        )
+
+
+def _named(node: Any, action: Any) -> tuple[str, Any]:
+    if isinstance(node, str):
+        if action is None:
+            raise GraphBuildError(f"Node {node!r} needs a callable", component="graph", operation="add_node")
+        return _plain_name(node), action
+    if action is not None:
+        raise GraphBuildError(f"A node's name must be a str, got {node!r:.80}", component="graph", operation="add_node")
+    return name_of(node), node
+
+
+def _plain_name(name: Any) -> str:
+    return str(name.value) if isinstance(name, enum.Enum) else str(name)
+
+
+def _name_at(key: Any) -> str:
+    """A node's name where an edge names it: a str, a str Enum, or the node's own callable."""
+    if isinstance(key, str):
+        return _plain_name(key)
+    if callable(key):
+        return name_of(key)
+    raise GraphBuildError(f"An edge names nodes, got {key!r:.80}", component="graph", operation="add_edge")
+
+
+def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(map(_plain_name, given))
+
+
+def _literal(hint: Any) -> tuple[str, ...] | None:
+    """The targets that a ``Literal`` (or a list of one) return annotation allows."""
+    if get_origin(hint) in (list, Sequence, tuple) and get_args(hint):
+        hint = get_args(hint)[0]
+    args = get_args(hint)
+    if str(get_origin(hint)) == "typing.Literal" and all(isinstance(a, str) for a in args):
+        return tuple(str(a) for a in args)
+    return None

@@ -1,0 +1,93 @@
+"""What a node may return beside plain state: `Command`, `Send`, `Overwrite`; and the names START, END and UNSET."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, final
+
+from msgspec import Struct
+
+START: Final = "__start__"
+"""The virtual node that every graph begins at."""
+END: Final = "__end__"
+"""The virtual node that ends a branch of work."""
+ROOT: Final = "__root__"
+"""The one channel of a graph whose state is a bare type or has one reducer for the whole."""
+INTERRUPT: Final = "__interrupt__"
+OVERWRITE: Final = "__overwrite__"
+
+
+@final
+class Unset:
+    """The class of UNSET."""
+
+    _only: ClassVar[Unset | None] = None
+
+    def __new__(cls) -> Unset:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __copy__(self) -> Unset:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Unset:
+        return self
+
+
+UNSET: Any = Unset()
+"""The default of a state field that a returned instance does not write; typed Any so that ``topic: str = UNSET`` passes."""
+
+
+class Send(Struct, frozen=True):
+    """Run ``node`` in the next step with ``arg`` as its whole input.
+
+    ``timeout`` in seconds replaces the node's own for this one task.
+    """
+
+    node: str
+    arg: Any
+    timeout: float | None = None
+
+
+class Overwrite(Struct, frozen=True):
+    """Replace what a reducer has accumulated; beats every other write to the key in the same step."""
+
+    value: Any
+    type: str = OVERWRITE
+    """A discriminator, so that a JSON encoder that flattens objects leaves it recognisable."""
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """State to write, nodes to go to, answers to give: from a node, or as a graph's input.
+
+    ``goto`` is a node's name, a Send, or a sequence of both; ``graph=Command.PARENT`` addresses the graph that holds this
+    one; ``resume`` answers the one open question, or several by a dict from question id to answer.
+    """
+
+    PARENT: ClassVar[str] = "__parent__"
+
+    graph: str | None = None
+    update: Any = None
+    resume: Any = None
+    goto: Any = ()
+
+
+def overwritten(value: Any) -> tuple[bool, Any]:
+    """(True, the new value) if ``value`` is an Overwrite in any of its forms, else (False, value)."""
+    kind = type(value)
+    if kind is Overwrite:
+        return True, value.value
+    if kind is dict:
+        told: Mapping[str, Any] = value
+        if len(told) == 1 and OVERWRITE in told:
+            return True, told[OVERWRITE]
+        if len(told) == 2 and told.get("type") == OVERWRITE and "value" in told:
+            return True, told["value"]
+    return False, value

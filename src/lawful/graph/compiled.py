@@ -1,0 +1,558 @@
+"""`CompiledStateGraph`: the frozen graph and every way to run, stream, inspect and change a thread of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, Generic, TypeVar
+
+from lawful.core.clock import Clock
+from lawful.core.context import current_task
+from lawful.core.errors import ConfigurationError, Failure, GraphBuildError, RunnableError, ThreadBusy
+from lawful.core.lazy import late
+from lawful.core.questions import Principal, Question, Reply
+from lawful.core.signals import ControlSignal, GraphInterrupt, ParentCommand, latch
+from lawful.graph import orders as o
+from lawful.graph.command import INTERRUPT, ROOT, UNSET, Command
+from lawful.graph.draw import drawn, explained
+from lawful.graph.drivers.sync import SyncDriver
+from lawful.graph.outcome import Done, Failed, Paused, RunResult
+from lawful.graph.parts import Blueprint
+from lawful.graph.program import Program
+from lawful.graph.session import Options, Session
+from lawful.graph.snapshot import StateSnapshot
+from lawful.graph.state import kind_of
+from lawful.graph.streams import Hub, modes_of
+from lawful.graph.task import Task
+from lawful.graph.updates import StateUpdate, update
+from lawful.graph.views import Views
+from lawful.journal.records import Lease
+
+S = TypeVar("S")
+
+
+class AsyncStream:
+    """Chunks of an async run: iterate it, and leave it by ``async with`` so that everything beneath is closed at once."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: Any) -> None:
+        self._chunks = chunks
+
+    def __aiter__(self) -> AsyncStream:
+        return self
+
+    def __anext__(self) -> Awaitable[Any]:
+        return self._chunks.__anext__()
+
+    async def aclose(self) -> None:
+        """Stop the run: running nodes are cancelled and awaited, what is finished is kept."""
+        await self._chunks.aclose()
+
+    async def __aenter__(self) -> AsyncStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._chunks.aclose()
+
+
+class CompiledStateGraph(Views, Generic[S]):
+    """A graph ready to run. Made by `StateGraph.compile`; immutable but for ``step_timeout``."""
+
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        program: Program,
+        *,
+        checkpointer: Any = None,
+        store: Any = None,
+        cache: Any = None,
+        interrupt_before: tuple[str, ...] = (),
+        interrupt_after: tuple[str, ...] = (),
+        debug: bool = False,
+        config: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.blueprint = blueprint
+        self.program = program
+        self.checkpointer = checkpointer
+        self.store = store
+        self.cache = cache
+        self.interrupt_before = interrupt_before
+        self.interrupt_after = interrupt_after
+        self.debug = debug
+        self.config: Mapping[str, Any] = config or {}
+        self.clock = clock
+        self.step_timeout: float | None = None
+        """Seconds of wall time that one step may take, time that a stream's consumer takes included; None: no limit."""
+        self.is_async = any(n.is_async for n in program.nodes.values())
+        self._async_node = next((n.name for n in program.nodes.values() if n.is_async), "")
+
+    @property
+    def name(self) -> str:
+        return self.program.name
+
+    @property
+    def nodes(self) -> Mapping[str, Any]:
+        return {k: v for k, v in self.program.nodes.items() if not v.hidden}
+
+    def with_config(self, config: Mapping[str, Any] | None = None, **more: Any) -> CompiledStateGraph[S]:
+        """The same graph with defaults for its config."""
+        made = CompiledStateGraph[S](
+            self.blueprint,
+            self.program,
+            checkpointer=self.checkpointer,
+            store=self.store,
+            cache=self.cache,
+            interrupt_before=self.interrupt_before,
+            interrupt_after=self.interrupt_after,
+            debug=self.debug,
+            config={**self.config, **(config or {}), **more},
+            clock=self.clock,
+        )
+        made.step_timeout = self.step_timeout
+        return made
+
+    def merged(self, config: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """The call's config over the graph's defaults."""
+        if not self.config:
+            return config or {}
+        told = config or {}
+        inner = {**(self.config.get("configurable") or {}), **(told.get("configurable") or {})}
+        return {**self.config, **told, "configurable": inner}
+
+    def context_of(self, given: Any) -> Any:
+        """A dict becomes an instance of the context's class, if that is one."""
+        schema = self.program.context_schema
+        if given is None or schema is None or not isinstance(given, Mapping):
+            return given
+        return schema(**given) if kind_of(schema) in ("dataclass", "pydantic") else given
+
+    # Running
+
+    def invoke(self, input: Any, config: Any = None, **options: Any) -> Any:
+        """Run to the end or a pause and return the output keys as a dict (``__interrupt__`` lists open questions).
+
+        ``config`` is LangGraph's dict; keywords: ``context``, ``thread``, ``interrupt_before``, ``interrupt_after``,
+        ``durability``, ``busy`` ("queue", "reject", "cancel", "fork"), ``busy_timeout`` (seconds).
+
+        Raises: what a node raised, unchanged; the errors of core/errors.py for everything else.
+        """
+        mode = options.pop("stream_mode", None)
+        if mode not in (None, "values"):
+            return list(self.stream(input, config, stream_mode=mode, **options))
+        session, outcome = self._drive(input, config, Options(**options))
+        return _told(outcome, session)
+
+    def _drive(self, input: Any, config: Any, options: Options) -> tuple[Session, o.Outcome]:
+        if self.is_async:
+            return self._run_loop(lambda: self._adrive(input, config, options))
+        session = Session(self, config, options, None)
+        try:
+            _take(session)
+            driver = self._sync_driver(session, None)
+            orders = session.begin(input)
+            driver.deal = session.deal
+            return session, driver.run(orders)
+        finally:
+            session.close()
+
+    def _run_loop(self, work: Callable[[], Any]) -> Any:
+        asyncio = late("asyncio")
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(work())
+        raise ConfigurationError(
+            f"Node {self._async_node!r} is async, and this thread already runs an event loop: use ainvoke or astream",
+            component="graph",
+            operation="invoke",
+            details={"node": self._async_node},
+        )
+
+    def _sync_driver(self, session: Session, hub: Hub | None) -> SyncDriver:
+        live = hub is not None and hub.live
+        chunks = hub.out if hub is not None else late("collections").deque()
+        driver = SyncDriver(
+            session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=self.step_timeout
+        )
+        if hub is not None and live:
+            hub.wake = driver.wake
+        return driver
+
+    async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Any:
+        """As `invoke`, in the running event loop; sync nodes run in threads."""
+        mode = options.pop("stream_mode", None)
+        if mode not in (None, "values"):
+            return [chunk async for chunk in self.astream(input, config, stream_mode=mode, **options)]
+        session, outcome = await self._adrive(input, config, Options(**options))
+        return _told(outcome, session)
+
+    async def _adrive(self, input: Any, config: Any, options: Options) -> tuple[Session, o.Outcome]:
+        session = Session(self, config, options, None)
+        try:
+            await _atake(session)
+            driver = self._async_driver(session, None)
+            orders = session.begin(input)
+            driver.deal = session.deal
+            return session, await driver.run(orders)
+        finally:
+            session.close()
+
+    def _async_driver(self, session: Session, hub: Hub | None) -> Any:
+        live = hub is not None and hub.live
+        chunks = hub.out if hub is not None else late("collections").deque()
+        driver = late("lawful.graph.drivers.aio").AsyncDriver(
+            session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=self.step_timeout
+        )
+        if hub is not None and live:
+            hub.wake = driver.wake_from_anywhere
+        return driver
+
+    def stream(
+        self,
+        input: Any,
+        config: Any = None,
+        *,
+        stream_mode: str | Sequence[str] | None = None,
+        subgraphs: bool = False,
+        **options: Any,
+    ) -> Iterator[Any]:
+        """Run, giving chunks as they come; ``stream_mode`` is one of values, updates (default), custom, tasks,
+        checkpoints, debug, or a list of them. Closing the iterator stops the run."""
+        modes, several = modes_of(stream_mode, self._default_mode())
+        if self.is_async:
+            return self._stream_loop(input, config, stream_mode=stream_mode, subgraphs=subgraphs, **options)
+        return self._stream(input, config, Hub(modes, several, subgraphs), Options(**options))
+
+    def _default_mode(self) -> str:
+        return "values" if current_task.get() is not None else "updates"
+
+    def _stream(self, input: Any, config: Any, hub: Hub, options: Options) -> Iterator[Any]:
+        session = Session(self, config, options, hub)
+        try:
+            _take(session)
+            driver = self._sync_driver(session, hub)
+            orders = session.begin(input)
+            driver.deal = session.deal
+            with closing(driver.stream(orders)) as chunks:  # pyright: ignore[reportArgumentType]
+                yield from chunks
+            if driver.outcome is not None:
+                _settled(driver.outcome, session)
+        finally:
+            session.close()
+
+    def _stream_loop(self, input: Any, config: Any, **options: Any) -> Iterator[Any]:
+        """The async driver on a loop of its own, pulled one chunk at a time."""
+        asyncio = late("asyncio")
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            self._run_loop(lambda: None)
+        with asyncio.Runner() as runner:
+            chunks = self.astream(input, config, **options)
+            try:
+                while True:
+                    try:
+                        chunk = runner.run(_next(chunks))
+                    except StopAsyncIteration:
+                        return
+                    yield chunk
+            finally:
+                runner.run(chunks.aclose())
+
+    def astream(
+        self,
+        input: Any,
+        config: Any = None,
+        *,
+        stream_mode: str | Sequence[str] | None = None,
+        subgraphs: bool = False,
+        **options: Any,
+    ) -> AsyncStream:
+        """As `stream`, async. The run advances only as chunks are taken; leave early by ``async with`` to stop it."""
+        modes, several = modes_of(stream_mode, self._default_mode())
+        return AsyncStream(self._astream(input, config, Hub(modes, several, subgraphs), Options(**options)))
+
+    async def _astream(self, input: Any, config: Any, hub: Hub, options: Options) -> AsyncIterator[Any]:
+        session = Session(self, config, options, hub)
+        try:
+            await _atake(session)
+            driver = self._async_driver(session, hub)
+            orders = session.begin(input)
+            driver.deal = session.deal
+            chunks = driver.stream(orders)
+            try:
+                async for chunk in chunks:
+                    yield chunk
+            finally:
+                await chunks.aclose()
+            if driver.outcome is not None:
+                _settled(driver.outcome, session)
+        finally:
+            session.close()
+
+    def batch(self, inputs: Sequence[Any], config: Any = None, **options: Any) -> list[Any]:
+        """`invoke` for each input, in order; ``config`` may be a list of as many."""
+        return [self.invoke(given, told, **options) for given, told in _paired(inputs, config)]
+
+    async def abatch(self, inputs: Sequence[Any], config: Any = None, **options: Any) -> list[Any]:
+        """`ainvoke` for all inputs at once; results in the order of the inputs."""
+        return list(await late("asyncio").gather(*(self.ainvoke(g, c, **options) for g, c in _paired(inputs, config))))
+
+    # Typed runs
+
+    async def run(self, input: Any, config: Any = None, **options: Any) -> RunResult[S]:
+        """Run and return `Done`, `Paused` or `Failed` instead of raising; bugs (other exceptions) still pass through."""
+        try:
+            session, outcome = await self._adrive(input, config, Options(**options))
+        except Failure as error:
+            return Failed(error)
+        return self._typed(outcome, session)
+
+    def run_sync(self, input: Any, config: Any = None, **options: Any) -> RunResult[S]:
+        """As `run`, in this thread."""
+        try:
+            session, outcome = self._drive(input, config, Options(**options))
+        except Failure as error:
+            return Failed(error)
+        return self._typed(outcome, session)
+
+    async def resume(
+        self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
+    ) -> RunResult[S]:
+        """Answer open questions (``question.answer(value)``) and go on; without replies only go on.
+
+        ``by`` is who answers, as the host authenticated them. `Failed` carries UnknownQuestion or AlreadyAnswered.
+        """
+        return await self.run(_answers(replies), thread=thread, by=_who(by), **options)
+
+    def resume_sync(
+        self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
+    ) -> RunResult[S]:
+        """As `resume`, in this thread."""
+        return self.run_sync(_answers(replies), thread=thread, by=_who(by), **options)
+
+    def _typed(self, outcome: o.Outcome, session: Session) -> RunResult[S]:
+        thread = session.run.thread
+        match outcome:
+            case o.Ended(output):
+                return Done(self._instance(session, output), thread)
+            case o.Halted(output, questions):
+                return Paused(questions, output, thread)
+            case o.Broke(error, output):
+                if isinstance(error, Failure):
+                    return Failed(error, output, thread)
+                if isinstance(error, ControlSignal):
+                    wrong = RunnableError(
+                        f"The run left by {type(error).__name__}: {error}", component="graph", cause=error
+                    )
+                    return Failed(wrong, output, thread)
+                raise error
+
+    def _instance(self, session: Session, output: Any) -> S:
+        """An instance of the state's class from the channels' values: the one cast of this floor."""
+        schema = self.program.schema
+        if schema is None or schema.kind in ("dict", "root") or not isinstance(output, dict):
+            return output
+        values: Any = self.program.state_view(session.machine.values)
+        missing = {k: UNSET for k in schema.required if k not in values} if schema.kind == "dataclass" else {}
+        return schema.typ(**{k: v for k, v in {**missing, **values}.items() if k in schema.keys})
+
+    # As a node of another graph
+
+    def nested(self, strict: bool) -> Callable[[Any, Task], Any]:
+        """How a graph that holds this one as a node calls it; strict parents get a delta, lenient ones the output."""
+
+        def call(given: Any, task: Task) -> Any:
+            session, outcome = self._drive(given, None, Options())
+            return self._handed_up(session, outcome, task, strict)
+
+        async def acall(given: Any, task: Task) -> Any:
+            session, outcome = await self._adrive(given, None, Options())
+            return self._handed_up(session, outcome, task, strict)
+
+        return acall if self.is_async else call
+
+    def _handed_up(self, session: Session, outcome: o.Outcome, task: Task, strict: bool) -> Any:
+        output = _settled(outcome, session)
+        if isinstance(outcome, o.Halted):
+            raise AssertionError("a nested pause is a signal")
+        if not isinstance(output, dict):
+            return output
+        parent = task.program
+        if ROOT in parent.channels:
+            return output
+        known: dict[str, Any] = {k: v for k, v in output.items() if k in parent.acceptor.keys}  # pyright: ignore[reportUnknownVariableType]
+        if not strict or session.machine.own is None:
+            return known
+        return Command(update=self._delta(session.machine.own, known, parent))
+
+    def _delta(
+        self, own: Sequence[tuple[str, Any]], known: Mapping[str, Any], parent: Program
+    ) -> list[tuple[str, Any]]:
+        """The child's own writes: one by one where both merge a key alike, else its final value once."""
+        pairs: list[tuple[str, Any]] = []
+        given: set[str] = set()
+        for key, value in own:
+            if key not in known:
+                continue
+            mine, theirs = self.program.channels[key], parent.channels[key]
+            if getattr(theirs, "operator", None) is not None and mine.same_as(theirs):
+                pairs.append((key, value))
+            elif key not in given:
+                given.add(key)
+                pairs.append((key, known[key]))
+        return pairs
+
+    def input_view(self, channels: Mapping[str, Any], whole: Callable[[Mapping[str, Any]], Any]) -> Any:
+        """What of a parent's values this graph gets as its input."""
+        if ROOT in channels or ROOT in self.program.channels:
+            return whole
+        keys = tuple(k for k in self.program.input_keys if k in channels)
+
+        def view(values: Mapping[str, Any]) -> dict[str, Any]:
+            out: dict[str, Any] = {}
+            for key in keys:
+                if key in values:
+                    out[key] = channels[key].get(values[key])
+            return out
+
+        return view
+
+    # Looking
+
+    def questions(self, thread: Any) -> tuple[Question, ...]:
+        """The thread's open questions."""
+        return self.get_state(thread).interrupts
+
+    def explain(self) -> str:
+        """The graph in words: nodes, edges, joins and their rules, what may run together, what is only known at run time."""
+        return explained(self.blueprint, self.name)
+
+    def draw_mermaid(self) -> str:
+        """The graph as a Mermaid flowchart."""
+        return drawn(self.blueprint)
+
+    def get_graph(self, config: Any = None, *, xray: Any = False) -> Any:
+        """LangGraph's way to the drawing: ``graph.get_graph().draw_mermaid()``."""
+        return _Drawing(self.draw_mermaid(), self.explain())
+
+    # Changing
+
+    def update_state(self, config: Any, values: Any, as_node: str | None = None) -> dict[str, Any]:
+        """Write as if a node had returned ``values``; gives the config of the new checkpoint."""
+        return update(self, config, [StateUpdate(values, as_node)])
+
+    async def aupdate_state(self, config: Any, values: Any, as_node: str | None = None) -> dict[str, Any]:
+        return await late("asyncio").to_thread(self.update_state, config, values, as_node)
+
+    async def aget_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
+        return await late("asyncio").to_thread(lambda: self.get_state(config, subgraphs=subgraphs))
+
+    async def aget_state_history(self, config: Any, **options: Any) -> AsyncIterator[StateSnapshot]:
+        for entry in await late("asyncio").to_thread(lambda: list(self.get_state_history(config, **options))):
+            yield entry
+
+
+class _Drawing:
+    """What `get_graph` gives."""
+
+    def __init__(self, mermaid: str, text: str) -> None:
+        self._mermaid = mermaid
+        self._text = text
+
+    def draw_mermaid(self) -> str:
+        return self._mermaid
+
+    def draw_ascii(self) -> str:
+        return self._text
+
+
+async def _next(chunks: AsyncStream) -> Any:
+    return await chunks.__anext__()
+
+
+def _take(session: Session) -> None:
+    """Take the thread's lease, waiting as the policy says."""
+    taking = session.taking()
+    while taking is not None:
+        try:
+            while not isinstance(got := taking.step(), Lease):
+                taking.block(got)
+            session.took(got)
+            return
+        except ThreadBusy:
+            if session.options.busy != "fork":
+                raise
+            fork = True
+        finally:
+            taking.leave()
+        taking = session.forked() if fork else None
+
+
+async def _atake(session: Session) -> None:
+    asyncio = late("asyncio") if session.journal is not None else None
+    taking = session.taking()
+    while taking is not None and asyncio is not None:
+        try:
+            while not isinstance(got := await asyncio.to_thread(taking.step), Lease):
+                await asyncio.sleep(got)
+            session.took(got)
+            return
+        except ThreadBusy:
+            if session.options.busy != "fork":
+                raise
+        finally:
+            taking.leave()
+        taking = session.forked()
+
+
+def _settled(outcome: o.Outcome, session: Session) -> Any:
+    """The output of a run that ended or paused; what it failed with is raised, and a nested pause becomes a signal."""
+    match outcome:
+        case o.Ended(output):
+            return output
+        case o.Halted(output, questions):
+            if session.nested and session.slot is not None:
+                signal = GraphInterrupt(questions)
+                latch(session.slot, signal)
+                raise signal
+            return output
+        case o.Broke(error):
+            if isinstance(error, ParentCommand) and session.nested and session.slot is not None:
+                up = ParentCommand(_addressed(error.command))
+                latch(session.slot, up)
+                raise up
+            raise error
+
+
+def _addressed(command: Command) -> Command:
+    """A command to the parent, as the parent takes it: its own from now on."""
+    return command
+
+
+def _told(outcome: o.Outcome, session: Session) -> Any:
+    output = _settled(outcome, session)
+    if isinstance(outcome, o.Halted) and outcome.questions:
+        asked = list(outcome.questions)
+        return {**output, INTERRUPT: asked} if isinstance(output, dict) else {INTERRUPT: asked}
+    return output
+
+
+def _answers(replies: Sequence[Reply]) -> Command | None:
+    return Command(resume=list(replies)) if replies else None
+
+
+def _who(by: Principal | str | None) -> str:
+    return by.id if isinstance(by, Principal) else by or ""
+
+
+def _paired(inputs: Sequence[Any], config: Any) -> list[tuple[Any, Any]]:
+    if isinstance(config, (list, tuple)):
+        if len(config) != len(inputs):  # pyright: ignore[reportUnknownArgumentType]
+            raise GraphBuildError(f"batch got {len(inputs)} inputs and {len(config)} configs", component="graph")  # pyright: ignore[reportUnknownArgumentType]
+        return list(zip(inputs, config, strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return [(given, config) for given in inputs]

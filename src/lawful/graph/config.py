@@ -1,0 +1,100 @@
+"""The config of an invocation: LangGraph's dict, or keywords; checked once, at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from lawful.core.errors import ConfigurationError, nearest
+from lawful.journal.ids import thread_key
+
+RECURSION_LIMIT: Final = 10_007
+DURABILITY: Final = ("sync", "async", "exit")
+_KNOWN = ("thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map")
+
+
+class Target:
+    """What of a config names a place in a journal."""
+
+    __slots__ = ("checkpoint", "ns", "parents", "thread")
+
+    def __init__(self, thread: str | None, ns: str, checkpoint: str | None, parents: Mapping[str, str]) -> None:
+        self.thread = thread
+        self.ns = ns
+        self.checkpoint = checkpoint
+        self.parents = parents
+
+
+def target_of(config: Any, thread: Any = None) -> Target:
+    """The thread, namespace and checkpoint that ``config`` (a dict, or a bare thread id) names.
+
+    Raises: InvalidThreadId, ConfigurationError.
+    """
+    if config is not None and not isinstance(config, Mapping):
+        thread, config = config, None
+    told: Mapping[str, Any] = config or {}  # pyright: ignore[reportUnknownVariableType]
+    inner: Mapping[str, Any] = told.get("configurable") or {}
+    given = thread if thread is not None else inner.get("thread_id")
+    key = thread_key(given) if given is not None else None
+    checkpoint, ns = inner.get("checkpoint_id"), inner.get("checkpoint_ns") or ""
+    if checkpoint is not None and not isinstance(checkpoint, str):
+        raise _wrong("checkpoint_id", checkpoint)
+    if not isinstance(ns, str):
+        raise _wrong("checkpoint_ns", ns)
+    return Target(key, ns, checkpoint, inner.get("checkpoint_map") or {})
+
+
+def _wrong(name: str, value: Any) -> ConfigurationError:
+    return ConfigurationError(
+        f"configurable[{name!r}] must be a str, got {type(value).__name__}", component="graph", operation="config"
+    )
+
+
+def recursion_limit(config: Mapping[str, Any]) -> int:
+    """Raises: ValueError (a ConfigurationError) for a limit below 1."""
+    limit = config.get("recursion_limit", RECURSION_LIMIT)
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise LimitError(f"recursion_limit must be at least 1, got {limit!r}", component="graph", operation="config")
+    return limit
+
+
+def concurrency(config: Mapping[str, Any]) -> int | None:
+    """How many tasks of a step may run at once, or None."""
+    limit = config.get("max_concurrency")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise LimitError(f"max_concurrency must be at least 1, got {limit!r}", component="graph", operation="config")
+    return limit
+
+
+class LimitError(ConfigurationError, ValueError):
+    """A limit that no run could keep."""
+
+
+def durability_of(given: str | None) -> str:
+    """Raises: ConfigurationError for an unknown mode."""
+    if given is None:
+        return "sync"
+    if given not in DURABILITY:
+        raise ConfigurationError(
+            f"Unknown durability {given!r}.{nearest(str(given), DURABILITY)}", component="graph", operation="config"
+        )
+    return given
+
+
+def metadata_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What checkpoints keep of a config: its metadata and the user's own scalar configurable values."""
+    inner: Mapping[str, Any] = config.get("configurable") or {}
+    kept = {k: v for k, v in inner.items() if k not in _KNOWN and not k.startswith("_") and _scalar(v)}
+    told: Mapping[str, Any] = config.get("metadata") or {}
+    return {**kept, **{k: v for k, v in told.items() if isinstance(k, str) and not k.startswith("_") and _scalar(v)}}  # pyright: ignore[reportUnnecessaryIsInstance]
+
+
+def _scalar(value: Any) -> bool:
+    return value is None or type(value) in (str, int, float, bool)
+
+
+def names(given: Sequence[str] | str | None, default: tuple[str, ...]) -> frozenset[str]:
+    """Breakpoints of one call, which replace the compiled ones."""
+    if given is None:
+        return frozenset(default)
+    return frozenset((given,)) if isinstance(given, str) else frozenset(map(str, given))

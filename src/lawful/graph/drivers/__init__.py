@@ -1,0 +1,1 @@
+"""The two thin drivers that run tasks and commit what the machine orders."""

@@ -1,0 +1,284 @@
+"""Drive the machine in asyncio: one node awaited on the pump itself, several as tasks, sync nodes in lent threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextvars import copy_context
+from typing import Any
+
+from lawful.core.errors import StoreError, ValidationError
+from lawful.graph import orders as o
+from lawful.graph.attempt import attempt, attempt_async
+from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
+from lawful.graph.drivers.threads import Pool
+from lawful.graph.machine import Machine
+from lawful.graph.task import CANCELLED, Task
+
+
+class AsyncDriver(Driver):
+    """One coroutine owns the machine; tasks, threads and the journal post to its inbox."""
+
+    __slots__ = ("_context", "_sleeper", "_waking", "flying", "inbox", "loop", "pool", "queued", "sleeping")
+
+    def __init__(
+        self,
+        machine: Machine,
+        deal: Deal | None,
+        chunks: deque[Any],
+        *,
+        live: bool = False,
+        limit: int | None = None,
+        step_timeout: float | None = None,
+    ) -> None:
+        super().__init__(machine, deal, chunks, live=live, limit=limit, step_timeout=step_timeout)
+        self.loop = asyncio.get_running_loop()
+        self.inbox: deque[Any] = deque()
+        self.flying: dict[Task, asyncio.Task[None] | None] = {}
+        """Tasks under way; None for those in a thread."""
+        self.queued: deque[Task] = deque()
+        """Tasks that max_concurrency keeps waiting."""
+        self.sleeping: dict[Task, asyncio.TimerHandle] = {}
+        self.pool: Pool | None = None
+        self._sleeper: asyncio.Future[None] | None = None
+        self._waking = False
+        self._context: Any = None
+
+    async def run(self, orders: Sequence[o.Order]) -> o.Outcome:
+        """Carry out the first orders and all that follow, to the end; never leaves a task behind."""
+        try:
+            await self.carry(orders)
+            while self.outcome is None:
+                await self.turn()
+            return self.outcome
+        finally:
+            if self.flying:
+                await self._reap()
+
+    async def stream(self, orders: Sequence[o.Order]) -> AsyncIterator[Any]:
+        """The same, giving chunks as they come."""
+        chunks = self.chunks
+        try:
+            await self.carry(orders)
+            while True:
+                while chunks:
+                    yield chunks.popleft()
+                if self.outcome is not None:
+                    return
+                await self.turn()
+        finally:
+            if self.outcome is None:
+                await self._abandon(GeneratorExit("the stream was closed"))
+            if self.flying:
+                await self._reap()
+
+    async def turn(self) -> None:
+        """Feed one event, waiting for it if need be; a cancellation of the caller becomes an event too."""
+        try:
+            if self.step_deadline is not None and (late := self.overdue()) is not None:
+                await self.carry(self.machine.advance(late))
+                return
+            if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
+                self.local.append(o.Cancelled(stop))
+            event = self.local.popleft() if self.local else await self._wait()
+            if event is not None:
+                await self.carry(self.machine.advance(event))
+        except asyncio.CancelledError as error:
+            if self.machine.cancelled is not None:
+                return  # told already; what is under way is being stopped
+            await self.carry(self.machine.advance(o.Cancelled(error)))
+
+    async def _wait(self) -> Any:
+        if not self.inbox:
+            self._sleeper = self.loop.create_future()
+            timer = self._alarm()
+            try:
+                await self._sleeper
+            finally:
+                self._sleeper = None
+                if timer is not None:
+                    timer.cancel()
+        if not self.inbox:
+            return None
+        item = self.inbox.popleft()
+        if type(item) is not o.TaskEnded:
+            return item
+        if item.task not in self.flying:
+            return None  # abandoned: what a stopped task does later is not recorded
+        del self.flying[item.task]
+        if self.queued:
+            self._fly(self.queued.popleft())
+        return item
+
+    def _alarm(self) -> asyncio.TimerHandle | None:
+        wait: float | None = None
+        if self.step_deadline is not None:
+            wait = max(0.0, self.step_deadline - self.machine.run.clock.monotonic())
+        if self.deal is not None and self.deal.owns_lease:
+            wait = POLL if wait is None else min(wait, POLL)
+        return self.loop.call_later(wait, self.wake) if wait is not None else None
+
+    def wake(self) -> None:
+        """Something has come; call it on the loop's thread."""
+        sleeper = self._sleeper
+        if sleeper is not None and not sleeper.done():
+            sleeper.set_result(None)
+
+    def wake_from_anywhere(self) -> None:
+        """Something was streamed, maybe from another thread."""
+        self.post_from_thread(None)
+
+    def post(self, event: Any) -> None:
+        """An event, on the loop's thread."""
+        self.inbox.append(event)
+        self.wake()
+
+    def post_from_thread(self, event: Any) -> None:
+        """An event (or None: only wake up) from any other thread."""
+        if event is not None:
+            self.inbox.append(event)
+        if not self._waking:
+            self._waking = True
+            try:
+                self.loop.call_soon_threadsafe(self._woken)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                self._waking = False
+
+    def _woken(self) -> None:
+        self._waking = False
+        self.wake()
+
+    async def carry(self, orders: Sequence[o.Order]) -> None:
+        """Carry out orders; what they cause at once waits in ``local``."""
+        for order in orders:
+            match order:
+                case o.Start(tasks):
+                    await self._start(tasks)
+                case o.Commit():
+                    await self._commit(order)
+                case o.Finish(outcome):
+                    self.outcome = outcome
+                case o.Sleep(task, seconds):
+                    self.sleeping[task] = self.loop.call_later(seconds, self._rise, task)
+                case o.Cancel(tasks):
+                    self._cancel(tasks)
+
+    def _rise(self, task: Task) -> None:
+        self.sleeping.pop(task, None)
+        self.post(o.TimerFired(task))
+
+    async def _start(self, tasks: Sequence[Task]) -> None:
+        self.arm()
+        if len(tasks) == 1 and not self.live and not self.flying and self.step_timeout is None:
+            task = tasks[0]
+            if _awaited(task):
+                await self._inline(task)
+                return
+        for task in tasks:
+            if self.limit is not None and len(self.flying) >= self.limit:
+                self.queued.append(task)
+            else:
+                self._fly(task)
+
+    async def _inline(self, task: Task) -> None:
+        try:
+            await attempt_async(task, self.machine.recorder)
+        except asyncio.CancelledError as error:
+            task.status = CANCELLED
+            self.local.append(o.Cancelled(error))
+        self.local.append(o.TaskEnded(task))
+
+    def _fly(self, task: Task) -> None:
+        if not _awaited(task):
+            if self.pool is None:
+                self._context = copy_context()
+                self.pool = Pool(self._work, self.limit or WORKERS)
+            self.flying[task] = None
+            self.pool.give((task,))
+            return
+        flight = self.loop.create_task(self._attempt(task))
+        self.flying[task] = flight
+        flight.add_done_callback(lambda done: self._landed(task, done))
+
+    async def _attempt(self, task: Task) -> None:
+        try:
+            await attempt_async(task, self.machine.recorder)
+        except asyncio.CancelledError:
+            task.status = CANCELLED
+
+    def _landed(self, task: Task, flight: asyncio.Task[None]) -> None:
+        if flight.cancelled():  # before its first step
+            task.status = CANCELLED
+        self.post(o.TaskEnded(task))
+
+    def _work(self, task: Task) -> None:
+        """One sync task in a lent thread."""
+        self._context.copy().run(attempt, task, self.machine.recorder)
+        self.post_from_thread(o.TaskEnded(task))
+
+    async def _commit(self, order: o.Commit) -> None:
+        deal = self.deal
+        assert deal is not None
+        batch = deal.batch(order)
+        if not deal.journal.blocking:
+            try:
+                deal.journal.commit(batch)
+            except (StoreError, ValidationError) as error:
+                self.local.append(o.CommitRefused(error))
+            else:
+                self.local.append(o.Committed())
+            return
+        deal.journal.submit(batch, self._committed)
+
+    def _committed(self, error: BaseException | None) -> None:
+        self.post_from_thread(o.Committed() if error is None else o.CommitRefused(error))
+
+    def _cancel(self, tasks: Sequence[Task]) -> None:
+        """Coroutines are cancelled; threads cannot be stopped and are left behind, their slots closed."""
+        for task in tasks:
+            timer = self.sleeping.pop(task, None)
+            if timer is not None:
+                timer.cancel()
+                self.local.append(o.TimerFired(task))
+                continue
+            if task in self.queued:
+                self.queued.remove(task)
+                self._left(task)
+                continue
+            if task not in self.flying:
+                continue
+            flight = self.flying[task]
+            if flight is not None:
+                flight.cancel()
+            else:
+                del self.flying[task]
+                self._left(task)
+
+    def _left(self, task: Task) -> None:
+        task.closed = True
+        task.status = CANCELLED
+        self.local.append(o.TaskEnded(task))
+
+    async def _abandon(self, why: BaseException) -> None:
+        await self.carry(self.machine.advance(o.Cancelled(why)))
+        while self.outcome is None:
+            await self.turn()
+
+    async def _reap(self) -> None:
+        """Wait for whatever is still under way; a second cancellation does not cut it short."""
+        flights = [f for f in self.flying.values() if f is not None]
+        for flight in flights:
+            flight.cancel()
+        for flight in flights:
+            while not flight.done():
+                try:
+                    await asyncio.wait((flight,))
+                except asyncio.CancelledError:
+                    continue
+        self.flying.clear()
+
+
+def _awaited(task: Task) -> bool:
+    """Whether the task runs on the loop: an async node, or one that only has async routers."""
+    return task.task_node.is_async

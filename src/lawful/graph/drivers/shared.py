@@ -1,0 +1,99 @@
+"""What both drivers share: the commit of a machine's records under its lease, and the poll for a request to stop."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from lawful.core.context import Run
+from lawful.core.errors import RunCancelled
+from lawful.graph import orders as o
+from lawful.graph.machine import Machine
+from lawful.journal.port import Journal
+from lawful.journal.records import Batch
+
+POLL = 0.25
+"""Seconds between two looks for a request to stop."""
+WORKERS = 32
+"""Sync nodes of one invocation that run at once, unless max_concurrency says otherwise."""
+
+
+class Deal:
+    """One run's dealings with its journal."""
+
+    __slots__ = ("_next_look", "journal", "owns_lease", "released", "run")
+
+    def __init__(self, run: Run, journal: Journal, owns_lease: bool) -> None:
+        self.run = run
+        self.journal = journal
+        self.owns_lease = owns_lease
+        """Whether this run took the lease (a nested run uses its root's)."""
+        self.released = False
+        """Whether the lease went with the last commit."""
+        self._next_look = run.clock.monotonic() + POLL
+
+    def batch(self, commit: o.Commit) -> Batch:
+        run = self.run
+        assert run.thread is not None
+        release = commit.last and self.owns_lease and run.lease is not None
+        self.released = release
+        return Batch(run.thread, tuple(commit.records), run.root.lease, release=release)
+
+    def asked_to_stop(self) -> BaseException | None:
+        """RunCancelled or LeaseLost, if another run asked for this thread; looks at most every POLL seconds."""
+        lease = self.run.lease
+        if lease is None or not self.owns_lease:
+            return None
+        now = self.run.clock.monotonic()
+        if now < self._next_look:
+            return None
+        self._next_look = now + POLL
+        if not self.journal.cancelled(lease):
+            return None
+        return RunCancelled(
+            f"The run on thread {self.run.thread!r} was asked to stop by another run",
+            component="graph",
+            operation="run",
+            details={"thread": self.run.thread or ""},
+        )
+
+
+class Driver:
+    """What a driver holds of one run."""
+
+    __slots__ = ("chunks", "deal", "limit", "live", "local", "machine", "outcome", "step_deadline", "step_timeout")
+
+    def __init__(
+        self,
+        machine: Machine,
+        deal: Deal | None,
+        chunks: deque[Any],
+        *,
+        live: bool = False,
+        limit: int | None = None,
+        step_timeout: float | None = None,
+    ) -> None:
+        self.machine = machine
+        self.deal = deal
+        self.chunks = chunks
+        """What the stream has to give, in order."""
+        self.live = live
+        """Whether chunks must come out while a node runs, so that no node may run on the pump itself."""
+        self.limit = limit
+        self.local: deque[Any] = deque()
+        """Events that wait to be fed."""
+        self.outcome: o.Outcome | None = None
+        self.step_timeout = step_timeout
+        self.step_deadline: float | None = None
+
+    def arm(self) -> None:
+        """A step begins: its time runs from now."""
+        if self.step_timeout is not None:
+            self.step_deadline = self.machine.run.clock.monotonic() + self.step_timeout
+
+    def overdue(self) -> o.Cancelled | None:
+        """The event of a step that ran out of time, once."""
+        if self.step_deadline is None or self.machine.run.clock.monotonic() < self.step_deadline:
+            return None
+        self.step_deadline = None
+        return o.Cancelled(TimeoutError(f"Timed out: a step took longer than {self.step_timeout} s"))

@@ -1,0 +1,190 @@
+"""Drive the machine in the caller's thread: one task inline, several in lent threads; every commit before what follows it."""
+
+from __future__ import annotations
+
+import heapq
+from _queue import Empty, SimpleQueue
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextvars import copy_context
+from typing import Any
+
+from lawful.core.errors import StoreError, ValidationError
+from lawful.graph import orders as o
+from lawful.graph.attempt import attempt
+from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
+from lawful.graph.drivers.threads import Pool
+from lawful.graph.machine import Machine
+from lawful.graph.task import CANCELLED, PENDING, Task
+
+
+class SyncDriver(Driver):
+    """Exactly one pump owns the machine: the caller's thread. All others post to its inbox."""
+
+    __slots__ = ("_clock", "_context", "flying", "inbox", "pool", "timers", "turns")
+
+    def __init__(
+        self,
+        machine: Machine,
+        deal: Deal | None,
+        chunks: deque[Any],
+        *,
+        live: bool = False,
+        limit: int | None = None,
+        step_timeout: float | None = None,
+    ) -> None:
+        super().__init__(machine, deal, chunks, live=live, limit=limit, step_timeout=step_timeout)
+        self.inbox: SimpleQueue[Any] = SimpleQueue()
+        self.flying: set[Task] = set()
+        self.pool: Pool | None = None
+        self.timers: list[tuple[float, int, Task]] = []
+        self.turns = 0
+        self._clock = machine.run.clock
+        self._context: Any = None
+
+    def run(self, orders: Sequence[o.Order]) -> o.Outcome:
+        """Carry out the first orders and all that follow, to the end."""
+        self.carry(orders)
+        while self.outcome is None:
+            self.turn()
+        return self.outcome
+
+    def stream(self, orders: Sequence[o.Order]) -> Iterator[Any]:
+        """The same, giving chunks as they come; the outcome is in ``outcome`` at the end."""
+        chunks = self.chunks
+        try:
+            self.carry(orders)
+            while True:
+                while chunks:
+                    yield chunks.popleft()
+                if self.outcome is not None:
+                    return
+                self.turn()
+        finally:
+            if self.outcome is None:
+                self._abandon(GeneratorExit("the stream was closed"))
+
+    def turn(self) -> None:
+        """Feed one event, waiting for it if need be."""
+        if self.step_deadline is not None and (late := self.overdue()) is not None:
+            self.carry(self.machine.advance(late))
+            return
+        if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
+            self.local.append(o.Cancelled(stop))
+        event = self.local.popleft() if self.local else self._wait()
+        if event is not None:
+            self.carry(self.machine.advance(event))
+
+    def _wait(self) -> Any:
+        """The next event from outside, or None: something was streamed, or it is time to look around."""
+        try:
+            item = self.inbox.get(timeout=self._patience())
+        except Empty:
+            return self._due()
+        if item is None:
+            return None
+        if type(item) is o.TaskEnded:
+            if item.task not in self.flying:
+                return None  # abandoned: what a stopped task does later is not recorded
+            self.flying.discard(item.task)
+        return item
+
+    def _patience(self) -> float | None:
+        until = [self.timers[0][0]] if self.timers else []
+        if self.step_deadline is not None:
+            until.append(self.step_deadline)
+        if self.deal is not None and self.deal.owns_lease:
+            until.append(self._clock.monotonic() + POLL)
+        return max(0.0, min(until) - self._clock.monotonic()) if until else None
+
+    def _due(self) -> Any:
+        if self.timers and self.timers[0][0] <= self._clock.monotonic():
+            return o.TimerFired(heapq.heappop(self.timers)[2])
+        return None
+
+    def carry(self, orders: Sequence[o.Order]) -> None:
+        """Carry out orders; what they cause at once waits in ``local``."""
+        for order in orders:
+            kind = type(order)
+            if kind is o.Start:
+                self._start(order.tasks)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]
+            else:
+                self._carry_other(order)
+
+    def _carry_other(self, order: o.Order) -> None:
+        match order:
+            case o.Commit():
+                self._commit(order)
+            case o.Finish(outcome):
+                self.outcome = outcome
+            case o.Sleep(task, seconds):
+                heapq.heappush(self.timers, (self._clock.monotonic() + seconds, id(task), task))
+            case o.Cancel(tasks):
+                self._cancel(tasks)
+            case o.Start(tasks):
+                self._start(tasks)
+
+    def _start(self, tasks: Sequence[Task]) -> None:
+        self.arm()
+        recorder = self.machine.recorder
+        alone = len(tasks) == 1 and not self.flying and not self.live and self.step_timeout is None
+        if alone:
+            task = tasks[0]
+            if not task.task_node.is_async:
+                attempt(task, recorder)
+                self.local.append(o.TaskEnded(task))
+                return
+        if self.pool is None:
+            self._context = copy_context()
+            self.pool = Pool(self._work, self.limit or WORKERS)
+        self.flying.update(tasks)
+        self.pool.give(tasks)
+
+    def _work(self, task: Task) -> None:
+        """One task in a lent thread."""
+        self._context.copy().run(attempt, task, self.machine.recorder)
+        self.inbox.put(o.TaskEnded(task))
+
+    def wake(self) -> None:
+        """Something was streamed from another thread."""
+        self.inbox.put(None)
+
+    def _commit(self, order: o.Commit) -> None:
+        deal = self.deal
+        assert deal is not None
+        batch = deal.batch(order)
+        if self.flying:
+            deal.journal.submit(batch, self._committed)
+            return
+        try:
+            deal.journal.commit(batch)
+        except (StoreError, ValidationError) as error:
+            self.local.append(o.CommitRefused(error))
+        else:
+            self.local.append(o.Committed())
+
+    def _committed(self, error: BaseException | None) -> None:
+        self.inbox.put(o.Committed() if error is None else o.CommitRefused(error))
+
+    def _cancel(self, tasks: Sequence[Task]) -> None:
+        """Threads cannot be stopped: what has begun runs to its end, unless the run itself was cancelled."""
+        wanted = set(tasks)
+        stopped = self.pool.drop(tasks) if self.pool is not None else []
+        if self.machine.cancelled is not None:
+            stopped = [t for t in tasks if t in self.flying]
+        for task in stopped:
+            task.closed = True
+            task.status = CANCELLED
+            self.flying.discard(task)
+            self.local.append(o.TaskEnded(task))
+        sleeping = [t for t in self.timers if t[2] in wanted or t[2].status != PENDING]
+        self.timers = [t for t in self.timers if t not in sleeping]
+        heapq.heapify(self.timers)
+        for _, _, task in sleeping:
+            self.local.append(o.TimerFired(task))
+
+    def _abandon(self, why: BaseException) -> None:
+        """The consumer has left: stop as soon as can be, keeping what is finished."""
+        self.carry(self.machine.advance(o.Cancelled(why)))
+        while self.outcome is None:
+            self.turn()

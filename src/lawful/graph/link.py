@@ -1,0 +1,322 @@
+"""From a builder to a `Program`: schemas become channels and checks, edges become inboxes, joins and routers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar, get_args
+
+from lawful.core.check import Check, compile_check
+from lawful.core.codec import Registry
+from lawful.core.codec import default as default_registry
+from lawful.core.errors import GraphBuildError, InvalidUpdateError
+from lawful.graph.channels import (
+    LAST,
+    MISSING,
+    REDUCED,
+    ActivatedBarrierValue,
+    BinaryOperatorAggregate,
+    Channel,
+    LastValueAfterFinish,
+    NamedBarrierValue,
+    NamedBarrierValueAfterFinish,
+)
+from lawful.graph.command import END, ROOT, START
+from lawful.graph.parts import Blueprint, BranchSpec, EdgeSpec, NodeSpec
+from lawful.graph.program import Join, Node, Program, Router
+from lawful.graph.results import Acceptor
+from lawful.graph.runtime import caller
+from lawful.graph.signature import hints, is_async, parameters
+from lawful.graph.state import Schema, instance_writes, make_view
+from lawful.graph.task import Task
+
+
+def inbox(name: str) -> str:
+    """The name of the channel that triggers a node."""
+    return f"branch:to:{name}"
+
+
+class Linker:
+    """Builds one program; each step fills what the next needs."""
+
+    def __init__(self, graph: Blueprint, name: str) -> None:
+        self.graph = graph
+        self.name = name
+        self.schemas = self._schemas()
+        self.channels, self.origin = self._state_channels()
+        self.state_keys = tuple(self.channels)
+        self.joins: list[Join] = []
+        self.subscribers: dict[str, list[str]] = {}
+        self._edge_channels()
+        self.acceptor = self._acceptor()
+        self.nodes: dict[str, Node] = {}
+
+    def _schemas(self) -> list[Schema]:
+        g = self.graph
+        found = [g.schema, g.input_schema, g.output_schema]
+        found += [s.schema for s in g.nodes.values()] + [b.schema for b in g.branches]
+        return list({id(s): s for s in found}.values())
+
+    def _state_channels(self) -> tuple[dict[str, Channel], dict[str, Schema]]:
+        channels: dict[str, Channel] = {}
+        origin: dict[str, Schema] = {}
+        for schema in self.schemas:
+            for key, channel in schema.channels.items():
+                held = channels.get(key)
+                if held is None or (held.kind == LAST and channel.kind != LAST):
+                    channels[key] = channel
+                    origin[key] = schema
+                elif channel.kind != LAST and not held.same_as(channel):
+                    raise GraphBuildError(
+                        f"Key {key!r} has a channel {channel!r} in {schema.name} and another, {held!r}, in"
+                        f" {origin[key].name}",
+                        component="graph",
+                        operation="compile",
+                        details={"key": key},
+                    )
+        return channels, origin
+
+    def _edge_channels(self) -> None:
+        nodes = self.graph.nodes
+        for spec in nodes.values():
+            if spec.defer:
+                self.channels[inbox(spec.name)] = LastValueAfterFinish(str, inbox(spec.name))
+                self.subscribers.setdefault(inbox(spec.name), []).append(spec.name)
+        for edge in self.graph.edges:
+            if edge.is_join and edge.target != END:
+                self._join(edge, nodes[edge.target].defer)
+
+    def _join(self, edge: EdgeSpec, deferred: bool) -> None:
+        channel = f"join:{'+'.join(edge.sources)}:{edge.target}"
+        names = frozenset(edge.sources)
+        if deferred:
+            made: Channel = NamedBarrierValueAfterFinish(str, names, channel)
+        elif edge.rule == "activated":
+            made = ActivatedBarrierValue(str, names, channel)
+        else:
+            made = NamedBarrierValue(str, names, channel)
+        self.channels[channel] = made
+        self.subscribers.setdefault(channel, []).append(edge.target)
+        self.joins.append(Join(channel, edge.sources, edge.target, edge.rule))
+
+    # Checks
+
+    def _acceptor(self) -> Acceptor:
+        kinds = {k: c.kind for k, c in self.channels.items()}
+        checks = self._checks() if self.graph.strict else {}
+        return Acceptor(
+            strict=self.graph.strict,
+            kinds=kinds,
+            checks=checks,
+            schemas=self.schemas,
+            visible=frozenset(self.state_keys),
+            root=ROOT in self.channels,
+        )
+
+    def _checks(self) -> dict[str, Check]:
+        out: dict[str, Check] = {}
+        for key in self.state_keys:
+            schema = self.origin[key]
+            typ = _declared(schema, key)
+            channel = self.channels[key]
+            if channel.kind == REDUCED:
+                assert isinstance(channel, BinaryOperatorAggregate)
+                typ = _update_type(channel, typ)
+            elif type(channel).__name__ == "Topic":
+                typ = typ | list[typ] if isinstance(typ, type) else Any
+            out[key] = compile_check(typ, where=key)
+        return out
+
+    # Nodes
+
+    def view(self, schema: Schema) -> Callable[[Mapping[str, Any]], Any]:
+        return make_view(_with_managed(schema), {**schema.channels, **self.channels}, strict=self.graph.strict)
+
+    def node(self, spec: NodeSpec) -> Node:
+        g = self.graph
+        if spec.graph is not None:
+            call, awaits = spec.graph.nested(g.strict), spec.graph.is_async
+            view = spec.graph.input_view(self.channels, self.view(g.schema))
+        else:
+            call, awaits, view = caller(spec.fn, "Node"), is_async(spec.fn), self.view(spec.schema)
+        node = Node(spec.name, spec.fn, call=call, is_async=awaits, view=view, accept=self.acceptor.accept)
+        node.schema = spec.schema
+        node.managed = spec.schema.managed
+        node.subgraph = spec.graph
+        node.metadata = spec.metadata
+        node.defer = spec.defer
+        node.retry = spec.retry or g.defaults.get("retry", ())
+        node.cache = spec.cache or g.defaults.get("cache")
+        node.timeout = spec.timeout if spec.timeout is not None else (g.defaults.get("timeout") if awaits else None)
+        if spec.defer:
+            node.inbox = inbox(spec.name)
+        self._wire_out(node)
+        self._wire_in(node)
+        return node
+
+    def _wire_out(self, node: Node) -> None:
+        targets: list[str] = []
+        marks: list[tuple[str, Any]] = []
+        for edge in self.graph.edges:
+            if node.name not in edge.sources or edge.target == END:
+                continue
+            if edge.is_join:
+                marks.append((f"join:{'+'.join(edge.sources)}:{edge.target}", node.name))
+            elif self.graph.nodes[edge.target].defer:
+                marks.append((inbox(edge.target), node.name))
+            else:
+                targets.append(edge.target)
+        node.targets = tuple(dict.fromkeys(targets))
+        node.marks = tuple(marks)
+        node.routers = tuple(self._router(b) for b in self.graph.branches if b.source == node.name)
+        if any(r.is_async for r in node.routers):
+            node.is_async = True
+
+    def _wire_in(self, node: Node) -> None:
+        joins = [j.channel for j in self.joins if j.target == node.name]
+        node.triggers = (inbox(node.name), *joins)
+        node.consumes = tuple([node.inbox] if node.inbox else []) + tuple(joins)
+
+    def _router(self, branch: BranchSpec) -> Router:
+        wanted = parameters(branch.path)
+        call = caller(branch.path, "Conditional edge") if wanted else caller(_ignoring(branch.path), "Conditional edge")
+        return Router(
+            branch.name,
+            call,
+            self.view(branch.schema),
+            is_async=is_async(branch.path),
+            path_map=branch.path_map,
+            targets=branch.targets,
+        )
+
+    def start(self) -> Node:
+        writes = self.input_writes()
+
+        def accept(task: Task, given: Any) -> None:
+            task.writes.extend(writes(given))
+
+        node = Node(START, None, call=lambda given, task: given, is_async=False, view=dict, accept=accept)
+        node.hidden = True
+        self._wire_out(node)
+        node.triggers = (START,)
+        return node
+
+    def input_writes(self) -> Callable[[Any], list[tuple[str, Any]]]:
+        g, acceptor = self.graph, self.acceptor
+        schema = g.input_schema
+        keys = frozenset(schema.keys)
+
+        def read(given: Any) -> list[tuple[str, Any]]:
+            if schema.kind == "root":
+                pairs = [(ROOT, given)]
+            elif isinstance(given, Mapping):
+                pairs = [(k, v) for k, v in given.items() if k in keys]  # pyright: ignore[reportUnknownVariableType]
+            elif isinstance(given, schema.typ) or isinstance(given, g.schema.typ):
+                whole = instance_writes(schema if isinstance(given, schema.typ) else g.schema, given, strict=g.strict)
+                pairs = [(k, v) for k, v in whole if k in keys]
+            else:
+                raise InvalidUpdateError(
+                    f"Expected dict, got {given!r:.200}: a graph over {schema.name} takes a dict or an instance of it",
+                    component="graph",
+                    operation="input",
+                )
+            return [(k, acceptor.checked(_INPUT, k, v)) for k, v in pairs]
+
+        return read
+
+    # All of it
+
+    def link(self) -> Program:
+        g = self.graph
+        nodes = {START: self.start(), **{name: self.node(spec) for name, spec in g.nodes.items()}}
+        program = Program(self.name, nodes, self.channels, strict=g.strict)
+        program.acceptor = self.acceptor
+        program.checks = self.acceptor.checks
+        program.subscribers = {k: tuple(v) for k, v in self.subscribers.items()}
+        program.joins = {j.channel: j for j in self.joins}
+        program.schema, program.output_schema = g.schema, g.output_schema
+        program.input_keys, program.output_keys = g.input_schema.keys, g.output_schema.keys
+        program.stream_keys = tuple(k for k in self.state_keys if self.channels[k].tracked)
+        program.output_view = _as_dict(g.output_schema, self.channels)
+        program.state_view = _as_dict(g.schema, self.channels, program.stream_keys)
+        program.first = {k: c.initial for k, c in self.channels.items() if c.initial() is not MISSING}
+        program.input_writes = self.input_writes()
+        program.context_schema = g.context_schema
+        program.make_registry = lambda: self.registry()
+        return program
+
+    def registry(self) -> Registry:
+        """A registry that knows every class which the schemas name. Raises: ConfigurationError, naming the key."""
+        made = default_registry.child()
+        for key in self.state_keys:
+            if self.channels[key].tracked:
+                made.register_annotation(self.origin[key].annotations[key], where=key)
+        for schema in self.schemas:
+            if schema.kind in ("dataclass", "pydantic"):
+                made.register_annotation(schema.typ, where=schema.name)
+        return made
+
+
+class _Input:
+    node = "__start__"
+
+
+_INPUT: Any = _Input()
+
+
+def _ignoring(fn: Callable[[], Any]) -> Callable[[Any], Any]:
+    def routed(_: Any) -> Any:
+        return fn()
+
+    return routed
+
+
+def _with_managed(schema: Schema) -> Schema:
+    """The schema with its managed values as plain keys, for the view of a node that reads them."""
+    if not schema.managed:
+        return schema
+    made = Schema(schema.typ, schema.kind)
+    made.keys = (*schema.keys, *schema.managed)
+    made.channels = {**schema.channels, **{k: Channel(Any, k) for k in schema.managed}}
+    made.annotations, made.defaults, made.required = schema.annotations, schema.defaults, schema.required
+    return made
+
+
+def _as_dict(
+    schema: Schema, channels: Mapping[str, Channel], keys: Sequence[str] | None = None
+) -> Callable[[Mapping[str, Any]], Any]:
+    """The view of a schema as a plain dict, or as the bare value of a root channel."""
+    if schema.kind == "root":
+        return make_view(schema, channels, strict=False)
+    plain = Schema(dict, "dict")
+    plain.keys = tuple(keys) if keys is not None else schema.keys
+    plain.channels = {k: channels[k] for k in plain.keys}
+    return make_view(plain, channels, strict=False)
+
+
+def _declared(schema: Schema, key: str) -> Any:
+    """The key's type, with a pydantic field's constraints."""
+    typ = schema.annotations[key]
+    if schema.kind == "pydantic":
+        held = tuple(schema.typ.__pydantic_fields__[key].metadata)
+        if held:
+            return Annotated[(typ, *held)]  # pyright: ignore[reportInvalidTypeForm]
+    return typ
+
+
+def _update_type(channel: BinaryOperatorAggregate, typ: Any) -> Any:
+    """What may be written to a reducer key: its second parameter's type, else the key's type or an element of it."""
+    told = getattr(channel.operator, "update_type", None)
+    if told is None:
+        wanted = parameters(channel.operator)
+        told = hints(channel.operator).get(wanted[1].name) if len(wanted) > 1 else None
+    if told is not None and not isinstance(told, TypeVar):
+        return told
+    args = get_args(typ)
+    if len(args) == 1 or (len(args) == 2 and args[1] is Ellipsis):
+        return typ | args[0] if not isinstance(args[0], (str, TypeVar)) else Any
+    return typ
+
+
+def link(graph: Blueprint, name: str) -> Program:
+    """Freeze the builder into a program."""
+    return Linker(graph, name).link()

@@ -1,0 +1,114 @@
+"""What goes into the machine and what comes out: events and orders, as plain values that can be logged and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from lawful.core.questions import Question
+from lawful.graph.task import Task
+from lawful.journal.records import Record
+
+# Events
+
+
+class Began(Struct, frozen=True):
+    """The run starts: with a graph's input, a Command, or None to go on."""
+
+    input: Any
+
+
+class TaskEnded(Struct, frozen=True):
+    """An attempt is over; the task's slot holds how."""
+
+    task: Task
+
+
+class TimerFired(Struct, frozen=True):
+    """The delay that was asked for is over."""
+
+    task: Task
+
+
+class Committed(Struct, frozen=True):
+    """What was to be committed is durable."""
+
+
+class CommitRefused(Struct, frozen=True):
+    """It is not, and nothing of it was written."""
+
+    error: BaseException
+
+
+class Cancelled(Struct, frozen=True):
+    """The run was cancelled from outside."""
+
+    error: BaseException
+
+
+Event: TypeAlias = Began | TaskEnded | TimerFired | Committed | CommitRefused | Cancelled
+
+# Orders
+
+
+class Start(Struct, frozen=True):
+    """Run an attempt of each of these tasks."""
+
+    tasks: Sequence[Task]
+
+
+class Cancel(Struct, frozen=True):
+    """Stop these tasks as far as they can be stopped; each still ends with TaskEnded."""
+
+    tasks: Sequence[Task]
+
+
+class Sleep(Struct, frozen=True):
+    """Feed TimerFired after ``seconds``."""
+
+    task: Task
+    seconds: float
+
+
+class Commit(Struct, frozen=True):
+    """Write these records as one, then feed Committed or CommitRefused."""
+
+    records: Sequence[Record]
+    last: bool = False
+    """Nothing of this run follows: the lease may be given up with it."""
+
+
+class Finish(Struct, frozen=True):
+    """The run is over."""
+
+    outcome: Outcome
+
+
+Order: TypeAlias = Start | Cancel | Sleep | Commit | Finish
+
+# Outcomes
+
+
+class Ended(Struct, frozen=True):
+    """Nothing is left to do."""
+
+    output: Any
+
+
+class Halted(Struct, frozen=True):
+    """The run waits: for answers, or at a breakpoint (no questions then)."""
+
+    output: Any
+    questions: tuple[Question, ...]
+
+
+class Broke(Struct, frozen=True):
+    """The run failed with this exception, or left with this signal."""
+
+    error: BaseException
+    output: Any = None
+
+
+Outcome: TypeAlias = Ended | Halted | Broke

@@ -1,0 +1,134 @@
+"""The parts of a graph under construction, as plain values: nodes, edges, conditional edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from lawful.core.errors import GraphBuildError
+from lawful.core.retry import RetryPolicy
+from lawful.graph.state import Schema
+
+
+class NodeSpec:
+    """One node as `add_node` was told of it."""
+
+    __slots__ = (
+        "cache", "defer", "destinations", "fn", "graph", "handler", "metadata", "name", "retry", "schema", "timeout",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        fn: Any,
+        graph: Any,
+        defer: bool,
+        metadata: Mapping[str, Any],
+        schema: Schema,
+        retry: tuple[RetryPolicy, ...],
+        cache: Any,
+        timeout: Any,
+        handler: Any,
+        destinations: tuple[str, ...] | None,
+    ) -> None:
+        self.name = name
+        self.fn = fn
+        self.graph = graph
+        """The compiled graph, if the node is one."""
+        self.defer = defer
+        self.metadata = metadata
+        self.schema = schema
+        self.retry = retry
+        self.cache = cache
+        self.timeout = timeout
+        self.handler = handler
+        self.destinations = destinations
+        """Where it may go by Command; for drawing and reports only."""
+
+
+class EdgeSpec:
+    """One edge, or one join of several sources."""
+
+    __slots__ = ("is_join", "rule", "sources", "target")
+
+    def __init__(self, sources: tuple[str, ...], target: str, is_join: bool, rule: str | None) -> None:
+        self.sources = sources
+        self.target = target
+        self.is_join = is_join
+        self.rule = rule
+
+
+class BranchSpec:
+    """One conditional edge."""
+
+    __slots__ = ("name", "path", "path_map", "schema", "source", "targets")
+
+    def __init__(
+        self,
+        source: str,
+        path: Any,
+        name: str,
+        path_map: dict[Any, str] | None,
+        targets: tuple[str, ...] | None,
+        schema: Schema,
+    ) -> None:
+        self.source = source
+        self.path = path
+        self.name = name
+        self.path_map = path_map
+        self.targets = targets
+        """Where it may go, or None where that is not known before it runs."""
+        self.schema = schema
+
+
+class Blueprint(Protocol):
+    """A graph under construction, as what reads it needs it."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def strict(self) -> bool: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def input_schema(self) -> Schema: ...
+    @property
+    def output_schema(self) -> Schema: ...
+    @property
+    def context_schema(self) -> Any: ...
+    @property
+    def nodes(self) -> Mapping[str, NodeSpec]: ...
+    @property
+    def edges(self) -> Sequence[EdgeSpec]: ...
+    @property
+    def branches(self) -> Sequence[BranchSpec]: ...
+    @property
+    def defaults(self) -> Mapping[str, Any]: ...
+
+
+def one_or_many(given: Any) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    if isinstance(given, str):
+        return (given,)
+    return tuple(str(g) for g in given)
+
+
+def policies(given: Any) -> tuple[RetryPolicy, ...]:
+    """One retry policy, several, or none. Raises: GraphBuildError for anything else."""
+    if given is None:
+        return ()
+    found: Sequence[Any] = tuple(given) if isinstance(given, (list, tuple)) else (given,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for one in found:
+        if not isinstance(one, RetryPolicy):
+            raise GraphBuildError(
+                f"retry_policy takes a RetryPolicy or a sequence of them, got {type(one).__name__}",
+                component="graph",
+                operation="add_node",
+            )
+    return tuple(found)
+
+
+def subgraph_of(fn: Any) -> Any:
+    """``fn`` itself if it is a compiled graph, else None."""
+    return fn if hasattr(fn, "nested") and hasattr(fn, "program") else None

@@ -1,0 +1,225 @@
+"""Pure: a step as journal records; deltas are the writes themselves, snapshots come by the geometric rule."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from lawful.core.errors import Failure
+from lawful.graph.command import START, Send
+from lawful.graph.program import Program
+from lawful.graph.task import ASKED, DONE, Task
+from lawful.journal.delta import charge, due
+from lawful.journal.records import (
+    Checkpoint,
+    DropWrites,
+    PutCheckpoint,
+    PutChunks,
+    PutWrites,
+    Record,
+    Source,
+    TaskWrites,
+)
+
+NULL_TASK: Final = "00000000-0000-0000-0000-000000000000"
+"""The task id of writes that came as a graph's input (a Command), not from a node."""
+HEAD_VERSION: Final = 1
+
+pack = msgspec.msgpack.encode
+Part = tuple[int, str, bytes]
+"""One task's share of a delta: its place among the parent's tasks (-1: none), its node, its encoded writes."""
+
+
+class Encoded:
+    """What encoding one thing gave: the bytes, and the chunks they refer to."""
+
+    __slots__ = ("blob", "new", "refs")
+
+    def __init__(self, blob: bytes, refs: tuple[bytes, ...], new: dict[bytes, bytes] | None) -> None:
+        self.blob = blob
+        self.refs = refs
+        self.new = new
+
+
+class Recorder:
+    """Makes the records of one namespace of one run."""
+
+    def __init__(self, program: Program, ns: str, metadata: Mapping[str, Any]) -> None:
+        self.program = program
+        self.registry = program.registry
+        self.ns = ns
+        self.metadata = metadata
+        self.known: set[bytes] = set()
+        """Digests that the store has already."""
+        self.weight = 0
+        self.size = 0
+        """What the last snapshot added to the store, in bytes: the estimate for the next."""
+
+    def encode(self, value: Any, where: str) -> Encoded:
+        """Raises: ValidationError, naming the place, for what cannot be stored."""
+        pieces: dict[bytes, bytes] = {}
+
+        def chunk(data: bytes) -> bytes:
+            digest = hashlib.blake2b(data, digest_size=16).digest()
+            pieces[digest] = data
+            return digest
+
+        blob = self.registry.encode(value, chunk=chunk, where=where)
+        return Encoded(blob, tuple(pieces), pieces or None)
+
+    # One task
+
+    def seal(self, task: Task) -> None:
+        """Encode what the task did, in the thread that ran it. Raises: ValidationError, as the task's own failure."""
+        if task.status == DONE:
+            body = self._body(task)
+            where = f"node {task.node!r}"
+        elif task.status == ASKED:
+            body, where = list(task.questions), f"question of node {task.node!r}"
+        else:
+            body, where = told_error(task.error), f"error of node {task.node!r}"
+        done = self.encode(body, where)
+        task.blob, task.refs, task.chunks = done.blob, done.refs, done.new
+
+    def _body(self, task: Task) -> list[Any]:
+        hidden = self.program.untracked
+        writes = task.writes
+        if hidden:
+            writes = [(k, v) for k, v in writes if k not in hidden]
+        if not task.sends:
+            return [writes, task.targets, None]
+        return [writes, task.targets, [self._packet(s) for s in task.sends]]
+
+    def _packet(self, send: Send) -> list[Any]:
+        return [send.node, self.stored_arg(send.arg), send.timeout]
+
+    def stored_arg(self, arg: Any) -> Any:
+        """A Send's argument without its untracked keys; the running task keeps them."""
+        hidden = self.program.untracked
+        if hidden and type(arg) is dict and not hidden.isdisjoint(arg):  # pyright: ignore[reportUnknownArgumentType]
+            return {k: v for k, v in arg.items() if k not in hidden}  # pyright: ignore[reportUnknownVariableType]
+        return arg
+
+    def writes(self, checkpoint: str, task: Task) -> list[Record]:
+        """The record that saves a finished task of an unfinished step."""
+        if task.blob is None:
+            self.seal(task)
+        kind = "done" if task.status == DONE else "asked" if task.status == ASKED else "error"
+        out: list[Record] = []
+        self.put_chunks(out, task.chunks)
+        out.append(PutWrites(TaskWrites(self.ns, checkpoint, task.id, kind, task.blob or b"", task.refs)))
+        return out
+
+    def null_records(
+        self, checkpoint: str, parts: Sequence[bytes], refs: tuple[bytes, ...], chunks: dict[bytes, bytes] | None
+    ) -> list[Record]:
+        """The records that save a Command's own writes beside the pending tasks of a checkpoint."""
+        out: list[Record] = []
+        self.put_chunks(out, chunks)
+        out.append(PutWrites(TaskWrites(self.ns, checkpoint, NULL_TASK, "done", pack(parts), refs)))
+        return out
+
+    def put_chunks(self, out: list[Record], pieces: dict[bytes, bytes] | None) -> None:
+        if not pieces:
+            return
+        new = {d: data for d, data in pieces.items() if d not in self.known}
+        if new:
+            self.known.update(new)
+            out.append(PutChunks(new))
+
+    # One checkpoint
+
+    def checkpoint(
+        self,
+        *,
+        id: str,
+        parent: str | None,
+        step: int,
+        source: Source,
+        at: float,
+        tasks: Sequence[Task],
+        ran: Sequence[str],
+        parts: Sequence[tuple[int, bytes]],
+        refs: Sequence[bytes],
+        chunks: Sequence[dict[bytes, bytes] | None],
+        fresh: bool,
+        finished: bool,
+        values: Mapping[str, Any],
+        visits: Mapping[str, int],
+        own: Sequence[tuple[str, Any]] | None = None,
+        whole: bool = False,
+        expect: str | None,
+        drop: bool,
+    ) -> list[Record]:
+        """The records of a step's end: new chunks, the checkpoint, and the end of the step's pending writes."""
+        out: list[Record] = []
+        for pieces in chunks:
+            self.put_chunks(out, pieces)
+        head = self.encode([HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished], "head")
+        self.put_chunks(out, head.new)
+        all_refs = [*refs, *head.refs]
+        delta = pack(parts) if parts else b""
+        self.weight += charge(len(delta) + sum(len(d) for pieces in chunks if pieces for d in pieces.values()))
+        snapshot: bytes | None = None
+        if whole or due(self.weight, self.size):
+            made = self._snapshot(out, [values, visits, own], whole)
+            if made is not None:
+                snapshot = made.blob
+                all_refs.extend(made.refs)
+        row = Checkpoint(
+            ns=self.ns,
+            id=id,
+            parent=parent,
+            step=step,
+            source=source,
+            at=at,
+            head=head.blob,
+            delta=delta,
+            snapshot=snapshot,
+            weight=self.weight,
+            refs=tuple(dict.fromkeys(all_refs)) if all_refs else (),
+            metadata=self.metadata,
+        )
+        out.append(PutCheckpoint(row, expect))
+        if drop and parent is not None:
+            out.append(DropWrites(self.ns, parent))
+        return out
+
+    def _task(self, task: Task) -> list[Any]:
+        if task.index >= 0:
+            return [task.node, task.index, self.stored_arg(task.arg), task.timeout]
+        if task.node == START:
+            return [task.node, -1, task.given]
+        return [task.node, -1]
+
+    def _snapshot(self, out: list[Record], state: Sequence[Any], whole: bool) -> Encoded | None:
+        values, visits, own = state
+        hidden = self.program.untracked
+        kept = {k: v for k, v in values.items() if k not in hidden} if hidden else dict(values)
+        made = self.encode([kept, dict(visits), own], "state")
+        new = sum(len(data) for d, data in (made.new or {}).items() if d not in self.known)
+        self.size = len(made.blob) + new
+        if not whole and not due(self.weight, self.size):
+            return None
+        self.put_chunks(out, made.new)
+        self.weight = 0
+        return made
+
+
+def parents_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Of a nested namespace: each enclosing namespace and the checkpoint it stood at."""
+    told = metadata.get("_parents")
+    return dict(json.loads(told)) if told else {}
+
+
+def told_error(error: BaseException | None) -> dict[str, Any]:
+    """An exception as data: its repr, and its JSON if it is one of ours."""
+    return {
+        "repr": repr(error),
+        "type": type(error).__qualname__,
+        "failure": error.to_json() if isinstance(error, Failure) else None,
+    }

@@ -1,0 +1,207 @@
+"""A compiled graph as an immutable value: nodes, channels, who triggers whom; what the machine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from lawful.core.codec import Registry
+from lawful.core.codec import default as default_registry
+from lawful.core.retry import RetryPolicy
+from lawful.graph.channels import LAST, Channel
+from lawful.graph.command import START
+from lawful.graph.managed import Managed
+from lawful.graph.state import Schema, View
+
+Call: TypeAlias = Callable[[Any, Any], Any]
+"""Of a node's input and its task, what the node returns."""
+Accept: TypeAlias = Callable[[Any, Any], None]
+"""Reads what a node returned into its task."""
+
+
+class Router:
+    """A conditional edge: part of its source's task, it sees the state with that node's own writes applied."""
+
+    __slots__ = ("call", "is_async", "name", "path_map", "targets", "view")
+
+    def __init__(
+        self,
+        name: str,
+        call: Call,
+        view: View,
+        *,
+        is_async: bool,
+        path_map: Mapping[Any, str] | None,
+        targets: tuple[str, ...] | None,
+    ) -> None:
+        self.name = name
+        self.call = call
+        self.view = view
+        self.is_async = is_async
+        self.path_map = path_map
+        self.targets = targets
+        """Where it may go, END included; None where that is not known."""
+
+
+class Node:
+    """One node, ready to run."""
+
+    __slots__ = (
+        "awaits",
+        "accept",
+        "cache",
+        "call",
+        "consumes",
+        "defer",
+        "fn",
+        "handler",
+        "handles",
+        "hidden",
+        "inbox",
+        "is_async",
+        "managed",
+        "marks",
+        "metadata",
+        "name",
+        "retry",
+        "routers",
+        "schema",
+        "subgraph",
+        "targets",
+        "timeout",
+        "triggers",
+        "view",
+    )  # fmt: skip
+
+    def __init__(self, name: str, fn: Any, *, call: Call, is_async: bool, view: View, accept: Accept) -> None:
+        self.name = name
+        self.fn = fn
+        self.call = call
+        self.is_async = is_async
+        """Whether it runs on the event loop: its function or a router of its is async."""
+        self.awaits = is_async
+        """Whether its function is."""
+        self.view = view
+        self.accept = accept
+        self.managed: Mapping[str, type[Managed]] = {}
+        self.routers: tuple[Router, ...] = ()
+        self.targets: tuple[str, ...] = ()
+        """Nodes that plain edges lead to, deferred ones left out."""
+        self.marks: tuple[tuple[str, Any], ...] = ()
+        """Channel writes that edges make: joins, and inboxes of deferred nodes."""
+        self.consumes: tuple[str, ...] = ()
+        """Channels that are consumed when it has run."""
+        self.triggers: tuple[str, ...] = ()
+        """Names of all channels that trigger it, as streams show them."""
+        self.retry: tuple[RetryPolicy, ...] = ()
+        self.timeout: Any = None
+        self.cache: Any = None
+        self.handler: str | None = None
+        """The node that takes over when retries are used up."""
+        self.handles: str | None = None
+        """For an error handler: the node it belongs to."""
+        self.defer = False
+        self.hidden = False
+        self.subgraph: Any = None
+        self.metadata: Mapping[str, Any] = {}
+        self.schema: Schema | None = None
+        self.inbox: str | None = None
+        """The channel of a deferred node's inbox."""
+
+
+class Program:
+    """All that the machine knows of a graph."""
+
+    __slots__ = (
+        "channels",
+        "checks",
+        "clearing",
+        "consuming",
+        "edges",
+        "fingerprint",
+        "finishing",
+        "input_keys",
+        "input_writes",
+        "joins",
+        "kinds",
+        "name",
+        "nodes",
+        "output_keys",
+        "output_schema",
+        "output_view",
+        "plain",
+        "schema",
+        "_registry",
+        "acceptor",
+        "context_schema",
+        "first",
+        "make_registry",
+        "state_view",
+        "stream_keys",
+        "strict",
+        "subscribers",
+        "untracked",
+    )  # fmt: skip
+
+    def __init__(self, name: str, nodes: Mapping[str, Node], channels: Mapping[str, Channel], *, strict: bool) -> None:
+        self.name = name
+        self.nodes = dict(nodes)
+        self.channels = dict(channels)
+        self.strict = strict
+        self.kinds: dict[str, int] = {k: c.kind for k, c in channels.items()}
+        self.subscribers: dict[str, tuple[str, ...]] = {}
+        """Channel to the nodes it triggers; plain inboxes are no channels here, their names go from task to task."""
+        self.clearing: tuple[str, ...] = tuple(k for k, c in channels.items() if c.clears)
+        self.finishing: tuple[str, ...] = tuple(k for k, c in channels.items() if c.finishes)
+        self.untracked: frozenset[str] = frozenset(k for k, c in channels.items() if not c.tracked)
+        self.consuming = any(n.consumes for n in nodes.values())
+        self.plain = not self.clearing and not self.consuming and all(c.kind == LAST for c in channels.values())
+        self.joins: dict[str, Join] = {}
+        self.edges: tuple[tuple[str, str], ...] = ()
+        self.input_keys: tuple[str, ...] = ()
+        self.output_keys: tuple[str, ...] = ()
+        self.stream_keys: tuple[str, ...] = ()
+        self.output_view: View = dict
+        self.state_view: View = dict
+        """All state keys that are kept, as a dict."""
+        self.first: dict[str, Callable[[], Any]] = {}
+        """How to make what is stored before the first write."""
+        self.make_registry: Callable[[], Registry] = default_registry.child
+        self._registry: Registry | None = None
+        self.schema: Schema | None = None
+        self.output_schema: Schema | None = None
+        self.input_writes: Callable[[Any], list[tuple[str, Any]]] = lambda given: list(given.items())
+        self.checks: Mapping[str, Any] = {}
+        self.fingerprint: Mapping[str, Any] = {}
+        self.acceptor: Any = None
+        """The `Acceptor` that reads what nodes return."""
+        self.context_schema: Any = None
+
+    @property
+    def initial(self) -> dict[str, Any]:
+        """What is stored before the first write; made anew, so that no two runs share a container."""
+        return {key: make() for key, make in self.first.items()}
+
+    @property
+    def registry(self) -> Registry:
+        """The codecs of every class that the state names; made when first needed. Raises: ConfigurationError."""
+        if self._registry is None:
+            self._registry = self.make_registry()
+        return self._registry
+
+    @property
+    def start(self) -> Node:
+        return self.nodes[START]
+
+
+class Join:
+    """An edge that waits for several sources."""
+
+    __slots__ = ("channel", "rule", "sources", "target")
+
+    def __init__(self, channel: str, sources: tuple[str, ...], target: str, rule: str | None) -> None:
+        self.channel = channel
+        self.sources = sources
+        self.target = target
+        self.rule = rule
+        """"all", "activated", or None where nothing was said."""

@@ -1,0 +1,273 @@
+"""Pure: from a journal's chain of records to the state that a run goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from lawful.core.errors import CorruptRecord, ResumeRefused
+from lawful.core.questions import Question
+from lawful.graph.apply import finish, merge, store
+from lawful.graph.command import START, Send
+from lawful.graph.persist import HEAD_VERSION, NULL_TASK
+from lawful.graph.program import Node, Program
+from lawful.journal.records import Answer, Chain, Checkpoint, TaskWrites
+
+unpack = msgspec.msgpack.decode
+
+
+class Head:
+    """What a checkpoint says of the step that follows it."""
+
+    __slots__ = ("finished", "fresh", "ran", "tasks")
+
+    def __init__(self, tasks: list[list[Any]], ran: list[str], fresh: bool, finished: bool) -> None:
+        self.tasks = tasks
+        """[name, -1], [name, index, arg, timeout] of a Send, or ["__start__", -1, input]."""
+        self.ran = ran
+        """The node of each part of the delta; "" for a Command's own writes."""
+        self.fresh = fresh
+        self.finished = finished
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(t[0] for t in self.tasks)
+
+
+class Done:
+    """A task's saved writes, as `merge` reads them."""
+
+    __slots__ = ("node", "sends", "targets", "task_node", "writes")
+
+    def __init__(self, node: str, task_node: Node, body: Sequence[Any]) -> None:
+        self.node = node
+        self.task_node = task_node
+        self.writes: list[tuple[str, Any]] = [(k, v) for k, v in body[0]]
+        self.targets: list[str] | None = body[1]
+        self.sends: list[Send] | None = [Send(n, a, t) for n, a, t in body[2]] if body[2] else None
+
+
+class Saved:
+    """What one task of the unfinished step had saved."""
+
+    __slots__ = ("blob", "done", "error", "kind", "questions", "refs")
+
+    def __init__(self, kind: str, blob: bytes, refs: tuple[bytes, ...]) -> None:
+        self.kind = kind
+        self.blob = blob
+        self.refs = refs
+        self.done: Sequence[Any] | None = None
+        self.questions: tuple[Question, ...] = ()
+        self.error: Mapping[str, Any] = {}
+
+
+class Restored:
+    """A namespace's state at one checkpoint."""
+
+    __slots__ = (
+        "answers",
+        "dropped",
+        "head",
+        "known",
+        "null_parts",
+        "null_refs",
+        "own",
+        "row",
+        "saved",
+        "values",
+        "visits",
+    )  # fmt: skip
+
+    def __init__(self, row: Checkpoint, head: Head, values: dict[str, Any], visits: dict[str, int]) -> None:
+        self.row = row
+        self.head = head
+        self.values = values
+        self.visits = visits
+        self.saved: dict[str, Saved] = {}
+        self.answers: dict[str, Any] = {}
+        """Question id to [value, digest of what was asked]."""
+        self.null_parts: list[bytes] = []
+        self.null_refs: tuple[bytes, ...] = ()
+        self.dropped: set[str] = set()
+        """Channels that the record has and the graph no longer."""
+        self.known: set[bytes] = set()
+        self.own: list[tuple[str, Any]] = []
+        """Of a nested graph: what its nodes wrote since its input."""
+
+
+class Reader:
+    """Decodes one chain for one program."""
+
+    def __init__(self, program: Program, thread: str, chunks: Mapping[bytes, bytes]) -> None:
+        self.program = program
+        self.thread = thread
+        self.chunks = chunks
+        self.dropped: set[str] = set()
+        self.own: list[tuple[str, Any]] = []
+
+    def decode(self, blob: bytes, where: str) -> Any:
+        return self.program.registry.decode(blob, chunks=self.chunks, where=f"thread {self.thread!r}, {where}")
+
+    def head(self, row: Checkpoint) -> Head:
+        body = self.decode(row.head, f"checkpoint {row.id}")
+        try:
+            version, tasks, ran, fresh, finished = body
+        except (TypeError, ValueError):
+            raise self._corrupt(row, "its head has another form") from None
+        if version != HEAD_VERSION:
+            raise self._corrupt(row, f"its head has version {version}, this library reads {HEAD_VERSION}")
+        return Head(tasks, ran, fresh, finished)
+
+    def _corrupt(self, row: Checkpoint, why: str) -> CorruptRecord:
+        error = CorruptRecord(
+            f"Checkpoint {row.id} of thread {self.thread!r} cannot be read: {why}",
+            component="graph",
+            operation="restore",
+            details={"thread": self.thread, "checkpoint": row.id, "ns": row.ns},
+        )
+        error.raw = row.head
+        return error
+
+    def parts(self, row: Checkpoint, head: Head) -> list[tuple[int, Done]]:
+        """The delta's parts: each task's place among the parent's tasks, and what it wrote."""
+        if not row.delta:
+            return []
+        out: list[tuple[int, Done]] = []
+        for (place, blob), name in zip(unpack(row.delta), head.ran, strict=False):
+            body = self.decode(blob, f"checkpoint {row.id}, writes of {name or 'a command'!r}")
+            out.append((place, self.done(name, body)))
+        return out
+
+    def done(self, name: str, body: Sequence[Any]) -> Done:
+        node = self.program.nodes.get(name) or _GONE
+        made = Done(name, node, body)
+        kinds = self.program.kinds
+        if any(k not in kinds for k, _ in made.writes):
+            self.dropped.update(k for k, _ in made.writes if k not in kinds)
+            made.writes = [(k, v) for k, v in made.writes if k in kinds]
+        return made
+
+    def whole(self, row: Checkpoint) -> tuple[dict[str, Any], dict[str, int]]:
+        """The values of a checkpoint that holds them all."""
+        assert row.snapshot is not None
+        body = self.decode(row.snapshot, f"checkpoint {row.id}, snapshot")
+        values: dict[str, Any] = dict(body[0])
+        self.own = [(k, v) for k, v in body[2] or ()]
+        kinds = self.program.kinds
+        for key in [k for k in values if k not in kinds]:
+            self.dropped.add(key)
+            del values[key]
+        return values, dict(body[1])
+
+    def fold(self, row: Checkpoint, head: Head, values: dict[str, Any], visits: dict[str, int]) -> None:
+        """Go from the parent's values to this checkpoint's, in place."""
+        parts = self.parts(row, head)
+        first = [done for place, done in parts if place == -1]
+        for done in first:
+            store(values, merge(self.program, values, (done,)))
+        rest = [done for place, done in parts if place != -1]
+        if rest or row.source == "loop":
+            store(values, merge(self.program, values, rest))
+        if head.finished:
+            finish(self.program, values)
+        if row.source == "loop":
+            for name in dict.fromkeys(d.node for d in rest):
+                visits[name] = visits.get(name, 0) + 1
+            if any(d.node == START for d in rest):
+                self.own = []
+            else:
+                self.own.extend(w for d in rest for w in d.writes)
+
+
+def restore(program: Program, thread: str, chain: Chain) -> Restored:
+    """The state at the chain's last checkpoint, with the saved outcomes of its unfinished step.
+
+    Raises: CorruptRecord, UnknownType, for bytes that do not decode; nothing is changed by reading.
+    """
+    reader = Reader(program, thread, chain.chunks)
+    values: dict[str, Any] = program.initial
+    visits: dict[str, int] = {}
+    head: Head | None = None
+    for row in chain.rows:
+        head = reader.head(row)
+        if row.snapshot is not None:
+            values, visits = reader.whole(row)
+            values = {**_missing(program, values), **values}
+        else:
+            reader.fold(row, head, values, visits)
+    assert head is not None
+    made = Restored(chain.tip, head, values, visits)
+    made.known = set(chain.chunks)
+    _pending(reader, made, chain.writes)
+    made.answers = {a.question: reader.decode(a.blob, f"answer to {a.question}") for a in chain.answers}
+    made.dropped, made.own = reader.dropped, reader.own
+    return made
+
+
+def _missing(program: Program, values: Mapping[str, Any]) -> dict[str, Any]:
+    """First values of channels that the graph has gained since the snapshot."""
+    return {k: v for k, v in program.initial.items() if k not in values}
+
+
+def _pending(reader: Reader, made: Restored, rows: Sequence[TaskWrites]) -> None:
+    for row in rows:
+        if row.task == NULL_TASK:
+            made.null_parts = list(unpack(row.blob))
+            made.null_refs = row.refs
+            for blob in made.null_parts:
+                done = reader.done("", reader.decode(blob, "writes of a command"))
+                store(made.values, merge(reader.program, made.values, (done,)))
+                made.head.tasks = _with(made.head.tasks, done)
+            continue
+        saved = Saved(row.kind, row.blob, row.refs)
+        body = reader.decode(row.blob, f"saved {row.kind} of task {row.task}")
+        if row.kind == "done":
+            saved.done = body
+        elif row.kind == "asked":
+            saved.questions = tuple(body)
+        else:
+            saved.error = body
+        made.saved[row.task] = saved
+
+
+def _with(tasks: list[list[Any]], done: Done) -> list[list[Any]]:
+    """The planned tasks with those that a command's goto adds."""
+    names = {t[0] for t in tasks if t[1] < 0}
+    pulled = [t for t in tasks if t[1] < 0]
+    pulled += [[n, -1] for n in done.targets or () if n not in names]
+    pulled.sort(key=lambda t: t[0])
+    pushed = [t for t in tasks if t[1] >= 0]
+    for packet in done.sends or ():
+        pushed.append([packet.node, len(pushed), packet.arg, packet.timeout])
+    return [*pulled, *pushed]
+
+
+def compatible(program: Program, thread: str, made: Restored) -> None:
+    """Refuse to go on where the graph lacks what this thread needs.
+
+    Raises: ResumeRefused, naming the node or the channel.
+    """
+    gone = sorted(name for name in set(made.head.names) if name not in program.nodes)
+    if gone:
+        raise ResumeRefused(
+            f"Thread {thread!r} waits at {', '.join(map(repr, gone))}, which the graph no longer has",
+            component="graph",
+            operation="resume",
+            details={"thread": thread, "nodes": ", ".join(gone)},
+        )
+    if made.dropped and program.strict:
+        raise ResumeRefused(
+            f"Thread {thread!r} holds values of {', '.join(map(repr, sorted(made.dropped)))}, which the state no longer has",
+            component="graph",
+            operation="resume",
+            details={"thread": thread, "keys": ", ".join(sorted(made.dropped))},
+        )
+
+
+_GONE = Node("", None, call=lambda *_: None, is_async=False, view=dict, accept=lambda *_: None)
+
+
+def pending_answers(answers: Sequence[Answer]) -> dict[str, Answer]:
+    return {a.question: a for a in answers}

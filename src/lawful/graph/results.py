@@ -1,0 +1,253 @@
+"""What a node or a conditional edge returned, read into writes, targets and sends; refused where it is not lawful."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lawful.core.check import Check
+from lawful.core.errors import InvalidUpdateError, nearest
+from lawful.core.signals import ParentCommand, latch
+from lawful.graph.channels import LAST, REDUCED
+from lawful.graph.command import END, ROOT, START, Command, Send, overwritten
+from lawful.graph.program import Router
+from lawful.graph.state import Schema, instance_writes
+from lawful.graph.task import Task
+
+_log = logging.getLogger("lawful.graph")
+
+
+class Acceptor:
+    """Reads what the nodes of one graph return. ``accept(task, value)`` fills the task or raises InvalidUpdateError."""
+
+    def __init__(
+        self,
+        *,
+        strict: bool,
+        kinds: Mapping[str, int],
+        checks: Mapping[str, Check],
+        schemas: Sequence[Schema],
+        visible: frozenset[str],
+        root: bool,
+    ) -> None:
+        self.strict = strict
+        self.kinds = kinds
+        self.checks = checks
+        """By key: the check of a write (of a reducer's update, for a reducer key)."""
+        self.schemas = {s.typ: s for s in schemas if s.kind in ("dataclass", "pydantic")}
+        self.keys = visible
+        """The state keys that a node may write."""
+        self.root = root
+        self.fast: dict[str, type] = {}
+        """Key to the one exact type that needs no further check."""
+        if strict:
+            for key, check in checks.items():
+                if kinds.get(key) == LAST and check.fast:
+                    self.fast[key] = check.fast[0]
+
+    def accept(self, task: Task, value: Any) -> None:
+        """Read a node's return value."""
+        kind = type(value)
+        if value is None:
+            return
+        if kind is Command:
+            self.command(task, value)
+        elif kind is Send:
+            self.goto(task, value)
+        elif kind is list or kind is tuple:
+            self._several(task, value)
+        else:
+            self.update(task, value)
+
+    def _several(self, task: Task, value: Sequence[Any]) -> None:
+        mixed = any(type(item) is Command or type(item) is Send for item in value)
+        if mixed or (not self.root and value and all(self._is_update(item) for item in value)):
+            for item in value:
+                self.accept(task, item)
+        else:
+            self.update(task, value)
+
+    def _is_update(self, item: Any) -> bool:
+        return item is None or isinstance(item, dict) or type(item) in self.schemas
+
+    def update(self, task: Task, value: Any) -> None:
+        """Take a state update: a dict, an instance of the state's class, or a bare value."""
+        if self.root:
+            task.writes.append((ROOT, self.checked(task, ROOT, value)))
+        elif type(value) is dict or isinstance(value, Mapping):
+            self._mapping(task, value)  # pyright: ignore[reportUnknownArgumentType]
+        elif (schema := self._schema_of(value)) is not None:
+            self.pairs(task, instance_writes(schema, value, strict=self.strict))
+        else:
+            raise InvalidUpdateError(
+                f"Expected dict, got {value!r:.200}: node {task.node!r} must return a dict, an instance of its state's class,"
+                " a Command, a Send, a list of these, or None",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node, "type": type(value).__name__},
+            )
+
+    def _schema_of(self, value: Any) -> Schema | None:
+        for cls in type(value).__mro__:
+            if cls in self.schemas:
+                return self.schemas[cls]
+        return None
+
+    def _mapping(self, task: Task, value: Mapping[str, Any]) -> None:
+        writes, fast, keys, strict = task.writes, self.fast, self.keys, self.strict
+        for key, item in value.items():
+            if fast.get(key) is type(item):
+                writes.append((key, item))
+            elif not strict:
+                if key in keys:
+                    writes.append((key, item))
+            else:
+                writes.append((key, self.checked(task, key, item)))
+
+    def pairs(self, task: Task, pairs: Sequence[tuple[str, Any]]) -> None:
+        """Take (key, value) pairs; keys may repeat."""
+        for key, item in pairs:
+            if self.strict:
+                task.writes.append((key, self.checked(task, key, item)))
+            elif key in self.keys:
+                task.writes.append((key, item))
+
+    def checked(self, task: Task, key: str, item: Any) -> Any:
+        """``item``, if it may be written to ``key``."""
+        if not self.strict:
+            return item
+        if key not in self.keys:
+            raise InvalidUpdateError(
+                f"Node {task.node!r} wrote {key!r}, which the state does not have.{nearest(str(key), self.keys)}",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node, "key": str(key)},
+            )
+        check = self.checks.get(key)
+        if check is None:
+            return item
+        probe = overwritten(item)[1] if self.kinds[key] == REDUCED else item
+        problem = check(probe)
+        if problem is not None:
+            place = "the state" if key == ROOT else f"key {key!r}"
+            raise InvalidUpdateError(
+                f"Node {task.node!r} wrote to {place}: {problem}",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node, "key": key},
+            )
+        return item
+
+    def command(self, task: Task, command: Command) -> None:
+        """Take a Command: its update as writes, its goto beside the static edges, or hand it to the parent."""
+        if command.graph is not None:
+            if command.graph != Command.PARENT:
+                raise InvalidUpdateError(
+                    f"Node {task.node!r} commands graph {command.graph!r}; only Command.PARENT can be addressed",
+                    component="graph",
+                    operation=f"node {task.node!r}",
+                )
+            signal = ParentCommand(command)
+            latch(task, signal)
+            raise signal
+        if command.update is not None:
+            if not self.root and isinstance(command.update, (list, tuple)):
+                self.pairs(task, [_pair(task, item) for item in command.update])  # pyright: ignore[reportUnknownVariableType]
+            else:
+                self.update(task, command.update)
+        goto: Any = command.goto
+        for target in goto if isinstance(goto, (list, tuple)) else (goto,):  # pyright: ignore[reportUnknownVariableType]
+            self.goto(task, target)
+
+    def goto(self, task: Task, target: Any) -> None:
+        """Go to a node, or send to one."""
+        if isinstance(target, Send):
+            if target.node == END:
+                raise InvalidUpdateError(
+                    f"Node {task.node!r} sends to END; a Send must name a node", component="graph", operation="send"
+                )
+            if self.known(task, target.node):
+                task.send(target)
+        elif target == END:
+            return
+        elif isinstance(target, str):
+            if self.known(task, target):
+                task.target(target)
+        else:
+            raise InvalidUpdateError(
+                f"Node {task.node!r} goes to {target!r:.100}: expected a node's name or a Send",
+                component="graph",
+                operation=f"node {task.node!r}",
+            )
+
+    def known(self, task: Task, name: str) -> bool:
+        """Whether the node exists; strict: else InvalidUpdateError."""
+        nodes = task.program.nodes
+        if name in nodes and name != START:
+            return True
+        if self.strict:
+            names = [n for n, node in nodes.items() if not node.hidden]
+            raise InvalidUpdateError(
+                f"Node {task.node!r} goes to {name!r}, which does not exist.{nearest(name, [*names, END])}",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node, "target": name},
+            )
+        _log.warning(
+            "Task %s with path %s wrote to unknown channel branch:to:%s, ignoring it.", task.node, task.path, name
+        )
+        return False
+
+    def routed(self, task: Task, router: Router, found: Any) -> None:
+        """Read what a conditional edge returned."""
+        many: Sequence[Any] = found if isinstance(found, (list, tuple)) else (found,)
+        for item in many:
+            target = item
+            if router.path_map is not None and not isinstance(item, Send):
+                target = self._mapped(task, router, item)
+            if target is None or target == START:
+                raise _no_destination(task, router, item)
+            self.goto(task, target)
+
+    def _mapped(self, task: Task, router: Router, item: Any) -> Any:
+        assert router.path_map is not None
+        try:
+            return router.path_map[item]
+        except (KeyError, TypeError):
+            valid = [str(k) for k in router.path_map]
+            if item is None:
+                raise _no_destination(task, router, item) from None
+            raise InvalidUpdateError(
+                f"The conditional edge {router.name!r} of node {task.node!r} returned {item!r:.100},"
+                f" which its path_map does not have.{nearest(str(item), valid)}",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node, "route": str(item)},
+            ) from None
+
+
+class Destination(InvalidUpdateError, ValueError):
+    """A conditional edge gave nothing to go to."""
+
+    code = "invalid_destination"
+
+
+def _no_destination(task: Task, router: Router, item: Any) -> Destination:
+    return Destination(
+        f"Branch did not return a valid destination: the conditional edge {router.name!r} of node {task.node!r}"
+        f" returned {item!r}",
+        component="graph",
+        operation=f"node {task.node!r}",
+        details={"node": task.node, "route": str(item)},
+    )
+
+
+def _pair(task: Task, item: Any) -> tuple[str, Any]:
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):  # pyright: ignore[reportUnknownArgumentType]
+        return (item[0], item[1])  # pyright: ignore[reportUnknownVariableType]
+    raise InvalidUpdateError(
+        f"Node {task.node!r}: the update of a Command is a dict, an instance, or (key, value) pairs; got {item!r:.100}",
+        component="graph",
+        operation=f"node {task.node!r}",
+    )

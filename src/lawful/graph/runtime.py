@@ -1,0 +1,176 @@
+"""What a node may ask for beside its state, by parameter name or type: runtime, config, writer, store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar, get_origin
+
+from lawful.core.context import here
+from lawful.core.errors import GraphBuildError, nearest
+from lawful.graph.signature import hints, name_of, parameters
+from lawful.graph.task import Task
+
+C = TypeVar("C")
+
+
+class StreamWriter(Protocol):
+    """Sends one chunk to the ``custom`` stream, at once; does nothing where nobody listens."""
+
+    def __call__(self, chunk: Any, /) -> None: ...
+
+
+class Runtime(Generic[C]):
+    """What a run gives its nodes: declare a parameter of type ``Runtime[Context]`` to get it."""
+
+    __slots__ = ("__orig_class__", "_task", "context")
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.context: C = task.run.context
+        """The value that the caller passed as ``context=``."""
+
+    @property
+    def store(self) -> Any:
+        return self._task.run.store
+
+    @property
+    def stream_writer(self) -> StreamWriter:
+        return writer_of(self._task)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return config_of(self._task)
+
+    @property
+    def node(self) -> str:
+        return self._task.node
+
+    @property
+    def attempt(self) -> int:
+        """1 for the first try of this task."""
+        return self._task.attempt
+
+    @property
+    def run_id(self) -> str:
+        return self._task.run.root.run_id
+
+    @property
+    def thread_id(self) -> str | None:
+        return self._task.run.thread
+
+
+def writer_of(task: Task) -> StreamWriter:
+    """The task's writer to the custom stream."""
+
+    def write(chunk: Any, /) -> None:
+        if task.closed:
+            here("stream writer")
+        hub = task.run.hub
+        if hub is not None:
+            hub.put(task.base.ns, "custom", chunk)
+
+    return write
+
+
+def config_of(task: Task) -> dict[str, Any]:
+    """The config that the task runs under, as LangGraph shapes it; give it to a graph called inside to nest it."""
+    given = task.run.config
+    configurable = {
+        **dict(given.get("configurable") or {}),
+        "thread_id": task.run.thread,
+        "checkpoint_ns": task.ns,
+        "checkpoint_id": task.base.checkpoint if task.run.thread is not None else None,
+    }
+    metadata = {
+        **dict(given.get("metadata") or {}),
+        **dict(task.task_node.metadata),
+        "langgraph_step": task.base.step,
+        "langgraph_node": task.node,
+        "langgraph_triggers": task.triggers,
+        "langgraph_path": task.path,
+        "langgraph_checkpoint_ns": task.ns,
+    }
+    return {**given, "configurable": configurable, "metadata": metadata, "tags": list(given.get("tags") or ())}
+
+
+def get_stream_writer() -> StreamWriter:
+    """The running node's writer to the custom stream. Raises: NotInRun outside a node."""
+    return writer_of(_task("get_stream_writer"))
+
+
+def get_config() -> dict[str, Any]:
+    """The running node's config. Raises: NotInRun outside a node."""
+    return config_of(_task("get_config"))
+
+
+def get_runtime(context_schema: type[C] | None = None) -> Runtime[C]:
+    """The running node's runtime. Raises: NotInRun outside a node."""
+    return Runtime(_task("get_runtime"))
+
+
+def get_store() -> Any:
+    """The store that the graph was compiled with. Raises: NotInRun outside a node."""
+    return _task("get_store").run.store
+
+
+def _task(what: str) -> Task:
+    slot = here(what)
+    assert isinstance(slot, Task)
+    return slot
+
+
+Getter = Callable[[Task], Any]
+_BY_NAME: dict[str, Getter] = {
+    "config": config_of,
+    "writer": writer_of,
+    "store": lambda task: task.run.store,
+    "runtime": Runtime,
+}
+
+
+def injections(fn: Any, what: str) -> dict[str, Getter]:
+    """The parameters after the first that the engine fills, each with how.
+
+    Raises: GraphBuildError, for a parameter that nothing can fill.
+    """
+    found: dict[str, Getter] = {}
+    wanted = parameters(fn)
+    if len(wanted) <= 1 and not any(p.keyword_only for p in wanted):
+        return found
+    types = hints(fn)
+    for place, parameter in enumerate(wanted):
+        if place == 0 and not parameter.keyword_only:
+            continue
+        getter = _by_type(types.get(parameter.name)) or _BY_NAME.get(parameter.name)
+        if getter is not None:
+            found[parameter.name] = getter
+        elif not parameter.has_default:
+            raise GraphBuildError(
+                f"{what} {name_of(fn)!r} has a parameter {parameter.name!r} that nothing can fill."
+                f"{nearest(parameter.name, _BY_NAME)}",
+                component="graph",
+                operation="add_node",
+                details={"parameter": parameter.name},
+            )
+    return found
+
+
+def _by_type(hint: Any) -> Getter | None:
+    origin = get_origin(hint) or hint
+    if origin is Runtime:
+        return Runtime
+    if origin is StreamWriter:
+        return writer_of
+    return None
+
+
+def caller(fn: Any, what: str) -> Callable[[Any, Task], Any]:
+    """How to call ``fn`` with the state and whatever it asks for."""
+    extra = injections(fn, what)
+    if not extra:
+        return lambda given, task: fn(given)
+
+    def call(given: Any, task: Task) -> Any:
+        return fn(given, **{name: getter(task) for name, getter in extra.items()})
+
+    return call

@@ -1,0 +1,295 @@
+"""One invocation: everything between the caller's arguments and the driver; lease, load, begin, close."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lawful.core.clock import SYSTEM
+from lawful.core.context import Run, current_task
+from lawful.core.errors import ConfigurationError, EmptyInputError, ThreadBusy
+from lawful.core.lazy import late
+from lawful.graph import orders as o
+from lawful.graph.begin import Seed, begin
+from lawful.graph.command import START, Command
+from lawful.graph.config import Target, concurrency, durability_of, metadata_of, names, recursion_limit, target_of
+from lawful.graph.drivers.shared import Deal
+from lawful.graph.machine import Limits, Machine
+from lawful.graph.persist import Recorder
+from lawful.graph.restore import Restored, restore
+from lawful.graph.streams import Hub, Projector
+from lawful.graph.task import Task
+from lawful.journal.port import Journal
+from lawful.journal.records import Lease
+
+if TYPE_CHECKING:
+    from lawful.graph.compiled import CompiledStateGraph
+
+_count = itertools.count(1)
+
+
+class Options:
+    """What one call may say beside input and config."""
+
+    __slots__ = ("after", "before", "busy", "busy_timeout", "by", "context", "durability", "thread")
+
+    def __init__(
+        self,
+        *,
+        context: Any = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        durability: str | None = None,
+        thread: Any = None,
+        busy: str = "queue",
+        busy_timeout: float = 30.0,
+        by: str = "",
+    ) -> None:
+        self.context = context
+        self.before = interrupt_before
+        self.after = interrupt_after
+        self.durability = durability
+        self.thread = thread
+        self.busy = busy
+        self.busy_timeout = busy_timeout
+        self.by = by
+
+
+class Session:
+    """One run from its arguments to its end."""
+
+    __slots__ = (
+        "config", "deal", "graph", "held", "hub", "journal", "limit", "machine", "nested", "options", "run", "slot",
+        "target",
+    )  # fmt: skip
+
+    def __init__(self, graph: CompiledStateGraph[Any], config: Any, options: Options, hub: Hub | None) -> None:
+        self.graph = graph
+        self.options = options
+        self.config: Mapping[str, Any] = graph.merged(config if isinstance(config, Mapping) else None)  # pyright: ignore[reportUnknownArgumentType]
+        self.target = target_of(config if not isinstance(config, Mapping) else self.config, options.thread)
+        self.slot = _slot()
+        self.nested = self.slot is not None and self._inside(self.slot)
+        self.journal = self._journal()
+        self.held: Any = None
+        self.hub = hub
+        self.limit = concurrency(self.config)
+        self.run = self._run()
+        self.deal: Deal | None = None
+        self.machine = self._machine()
+
+    # Where it stands
+
+    def _inside(self, slot: Task) -> bool:
+        """Whether this is a child of the running node, rather than a run on a thread of its own."""
+        thread = self.target.thread
+        if thread is None or slot.run.thread is None:
+            return thread is None
+        if thread != slot.run.thread:
+            return False
+        if self.target.ns == slot.ns or (self.options.thread is None and self.target.ns):
+            return True
+        raise ThreadBusy(
+            f"Node {slot.node!r} runs on thread {thread!r} and cannot start another run on it",
+            component="graph",
+            operation="invoke",
+            details={"thread": thread, "node": slot.node},
+        )
+
+    def _journal(self) -> Journal | None:
+        own = self.graph.checkpointer
+        if own is False:
+            return None
+        if own is None or own is True:
+            if self.slot is not None:
+                return self.slot.run.journal
+            if own is True:
+                raise RuntimeError("checkpointer=True cannot be used for root graphs.")
+            return None
+        return own
+
+    def _run(self) -> Run:
+        slot = self.slot
+        if self.nested:
+            assert slot is not None
+            parent = slot.run
+            run = Run(
+                run_id=f"{parent.run_id}.{next(_count)}",
+                parent=parent,
+                thread=parent.thread if self.journal is not None else None,
+                scope=parent.scope,
+                lineage=parent.lineage,
+                clock=parent.clock,
+                journal=self.journal,
+                deadline=parent.deadline,
+                context=self.options.context if self.options.context is not None else parent.context,
+                store=self.graph.store if self.graph.store is not None else parent.store,
+                config={**parent.config, **self.config},
+                durability=parent.durability,
+            )
+        else:
+            clock = self.graph.clock or SYSTEM
+            thread = self.target.thread if self.journal is not None else None
+            if self.journal is not None and thread is None:
+                raise ThreadMissing(
+                    "Checkpointer requires one or more of the following 'configurable' keys: thread_id",
+                    component="graph",
+                    operation="config",
+                )
+            run = Run(
+                run_id=clock.token(),
+                thread=thread,
+                scope=self.journal.scope if self.journal is not None else "local",
+                lineage=thread or "",
+                clock=clock,
+                journal=self.journal,
+                context=self.graph.context_of(self.options.context),
+                store=self.graph.store,
+                config=self.config,
+                durability=durability_of(self.options.durability),
+            )
+        if self.hub is not None:
+            run.hub = self.hub
+        return run
+
+    def _ns(self) -> tuple[str, str]:
+        """The namespace of this run, and its lineage path."""
+        slot = self.slot
+        if not self.nested or slot is None:
+            return "", ""
+        path = f"{slot.step_key}@{slot.visit}"
+        if self.graph.checkpointer is True:
+            return (f"{slot.base.ns}|{slot.node}" if slot.base.ns else slot.node), path
+        nth = slot.count("subgraph")
+        return (slot.ns if nth == 0 else f"{slot.ns}|{nth}"), (path if nth == 0 else f"{path}|{nth}")
+
+    def _machine(self) -> Machine:
+        graph, run = self.graph, self.run
+        ns, path = self._ns()
+        recorder: Recorder | None = None
+        if self.journal is not None:
+            recorder = Recorder(graph.program, ns, self._metadata(ns))
+        hub = self.hub
+        if hub is None and self.nested and run.hub is not None and run.hub.subgraphs:
+            hub = run.hub
+        limits = Limits(
+            recursion_limit(self.config),
+            names(self.options.before, graph.interrupt_before),
+            names(self.options.after, graph.interrupt_after),
+        )
+        machine = Machine(
+            graph.program,
+            run,
+            limits,
+            ns=ns,
+            path=path,
+            recorder=recorder,
+            listener=Projector(hub) if hub is not None else None,
+            durable=run.durability,
+        )
+        if self.nested:
+            machine.own = []
+        return machine
+
+    def _metadata(self, ns: str) -> dict[str, Any]:
+        told = metadata_of(self.config)
+        slot = self.slot
+        if self.nested and slot is not None:
+            told["_task"] = slot.id
+            told["_parents"] = json.dumps({**slot.base.parents(), slot.base.ns: slot.base.checkpoint})
+        else:
+            told["_graph"] = self.graph.name
+        return told
+
+    # Beginning, in the order the drivers call it
+
+    def taking(self) -> Any:
+        """The lease to be taken first, or None where none is needed."""
+        if self.journal is None or self.nested:
+            return None
+        leases = late("lawful.journal.leases")
+        policy = "reject" if self.options.busy == "fork" else self.options.busy
+        return leases.Taking(
+            self.journal, self.run.thread, leases.owner_of(self.run.run_id), policy, self.options.busy_timeout
+        )
+
+    def forked(self) -> Any:
+        """Policy ``fork``: the thread is busy, so this run goes on a copy of it."""
+        assert self.journal is not None and self.run.thread is not None
+        copy = f"{self.run.thread}~{self.run.run_id[:8]}"
+        self.journal.copy_thread(self.run.thread, copy)
+        self.run.thread = copy
+        self.target.checkpoint = None
+        return self.taking()
+
+    def took(self, lease: Lease) -> None:
+        assert self.journal is not None
+        self.run.lease = lease
+        self.held = late("lawful.journal.leases").keeper.hold(self.journal, lease)
+
+    def begin(self, given: Any) -> Sequence[o.Order]:
+        """Load where the thread stands and give the first orders."""
+        machine, journal = self.machine, self.journal
+        if journal is None:
+            if given is None and not self.nested:
+                raise EmptyInputError(f"Received no input for {START}", component="graph", operation="invoke")
+            return begin(machine, Seed(given, None))
+        self.deal = Deal(self.run, journal, not self.nested)
+        restored, head, fork = self._load(journal)
+        if self.nested and not isinstance(given, Command):
+            given = self._nested_input(given, restored)
+        if restored is None and self.target.checkpoint is not None and not self.nested:
+            raise ConfigurationError(
+                f"Thread {self.run.thread!r} has no checkpoint {self.target.checkpoint!r}",
+                component="graph",
+                operation="invoke",
+                details={"thread": self.run.thread or "", "checkpoint": self.target.checkpoint},
+            )
+        return begin(machine, Seed(given, restored, head=head, fork=fork, by=self.options.by))
+
+    def _load(self, journal: Journal) -> tuple[Restored | None, str | None, bool]:
+        thread, ns = self.run.thread or "", self.machine.ns
+        tip = journal.chain(thread, ns)
+        if tip is None:
+            return None, None, False
+        head = tip.tip.id
+        wanted = self.target.checkpoint if not self.nested else None
+        if wanted is None or wanted == head:
+            return restore(self.graph.program, thread, tip), head, False
+        chain = journal.chain(thread, ns, wanted)
+        return (restore(self.graph.program, thread, chain) if chain is not None else None), head, True
+
+    def _nested_input(self, given: Any, restored: Restored | None) -> Any:
+        """Inside a node that runs again, go on where this visit's child stood; in a new visit, take the input."""
+        if restored is None or self.slot is None:
+            return given
+        if restored.row.metadata.get("_task") != self.slot.id:
+            return given
+        self.machine.own = list(restored.own)
+        return None
+
+    # Ending
+
+    def close(self) -> None:
+        """Give the lease back, whatever happened."""
+        if self.held is None:
+            return
+        late("lawful.journal.leases").keeper.drop(self.held)
+        if self.deal is None or not self.deal.released:
+            assert self.journal is not None
+            self.journal.release(self.held.lease)
+        self.held = None
+
+
+class ThreadMissing(ConfigurationError, ValueError):
+    """A journaled run needs a thread."""
+
+
+def _slot() -> Task | None:
+    slot = current_task.get()
+    return slot if isinstance(slot, Task) and not slot.closed else None
+
+
+__all__ = ["Options", "Session", "Target"]

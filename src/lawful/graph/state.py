@@ -1,0 +1,288 @@
+"""Read a state class: its keys, the channel of each, and how instances are made from and turned into writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from lawful.core.errors import GraphBuildError, InvalidUpdateError
+from lawful.graph.channels import MISSING, BinaryOperatorAggregate, Channel, LastValue, Marker
+from lawful.graph.command import ROOT, UNSET
+from lawful.graph.managed import Managed
+from lawful.graph.signature import takes_two
+
+Kind: TypeAlias = Literal["dict", "dataclass", "pydantic", "root"]
+View: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+_COPIED = {list: list.copy, dict: dict.copy, set: set.copy}
+
+
+class Schema:
+    """One state class, read once; ``view`` makes what a node gets, ``writes`` what a returned instance writes."""
+
+    __slots__ = ("annotations", "channels", "defaults", "keys", "kind", "managed", "required", "typ")
+
+    def __init__(self, typ: Any, kind: Kind) -> None:
+        self.typ = typ
+        self.kind: Kind = kind
+        self.keys: tuple[str, ...] = ()
+        self.channels: dict[str, Channel] = {}
+        self.managed: dict[str, type[Managed]] = {}
+        self.annotations: dict[str, Any] = {}
+        """Each key's own type, without markers."""
+        self.defaults: dict[str, Any] = {}
+        """Plain defaults of a class's fields; MISSING where a factory makes it."""
+        self.required: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return getattr(self.typ, "__name__", str(self.typ))
+
+
+def kind_of(typ: Any) -> Kind:
+    """What sort of state class ``typ`` is."""
+    if is_typeddict(typ):
+        return "dict"
+    if isinstance(typ, type):
+        if hasattr(typ, "__dataclass_fields__"):
+            return "dataclass"
+        if "pydantic" in sys.modules and hasattr(typ, "__pydantic_fields__"):
+            return "pydantic"
+        if hasattr(typ, "__annotations__") and issubclass(typ, dict):
+            return "dict"
+    return "root"
+
+
+_read: dict[Any, Schema] = {}
+
+
+def read_schema(typ: Any) -> Schema:
+    """The schema of a TypedDict, dataclass, pydantic model, or bare type (one root channel).
+
+    Raises: GraphBuildError, for a reducer that does not take two arguments or hints that do not resolve.
+    """
+    kind = kind_of(typ)
+    schema = Schema(typ, kind)
+    if kind == "root":
+        schema.keys = (ROOT,)
+        _add_key(schema, ROOT, typ)
+        return schema
+    for key, hint in _hints(typ).items():
+        _add_key(schema, key, hint)
+    schema.keys = tuple(k for k in schema.channels)
+    schema.defaults = _defaults(typ, kind)
+    schema.required = _required(schema)
+    return schema
+
+
+def _hints(typ: Any) -> dict[str, Any]:
+    try:
+        found = get_type_hints(typ, include_extras=True)
+    except NameError as error:
+        raise GraphBuildError(
+            f"A type hint of {typ.__name__} does not resolve: {error}. Define what it names at module level.",
+            component="graph",
+            operation="StateGraph",
+            cause=error,
+        ) from error
+    wanted = getattr(typ, "__dataclass_fields__", None) or getattr(typ, "__pydantic_fields__", None)
+    if wanted is None:
+        return found
+    return {key: found[key] for key in wanted if key in found}
+
+
+def _add_key(schema: Schema, key: str, hint: Any) -> None:
+    plain, channel, managed = channel_of(hint, key)
+    schema.annotations[key] = plain
+    if managed is not None:
+        schema.managed[key] = managed
+    elif channel is not None:
+        schema.channels[key] = channel
+
+
+def _bare(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The hint without Required, NotRequired and Annotated, and what Annotated held."""
+    held: tuple[Any, ...] = ()
+    while True:
+        origin = get_origin(hint)
+        if origin in (Required, NotRequired):
+            hint = get_args(hint)[0]
+        elif origin is Annotated:
+            held = (*hint.__metadata__, *held)
+            hint = hint.__origin__
+        else:
+            return hint, held
+
+
+def channel_of(hint: Any, key: str) -> tuple[Any, Channel | None, type[Managed] | None]:
+    """The key's own type and either its channel or its managed kind."""
+    plain, held = _bare(hint)
+    for item in reversed(held):
+        if isinstance(item, type) and issubclass(item, Managed):
+            return plain, None, item
+        made = _made(item, plain, key)
+        if made is not None:
+            made.key = key
+            return plain, made, None
+    return plain, LastValue(plain, key), None
+
+
+def _made(item: Any, plain: Any, key: str) -> Channel | None:
+    if isinstance(item, Marker):
+        return item.make(plain)
+    if isinstance(item, Channel):
+        return item
+    if isinstance(item, type):
+        return item(plain) if issubclass(item, Channel) else None
+    if getattr(item, "marker_for", None) is not None:  # `append` is both a reducer and, called, a marker
+        return BinaryOperatorAggregate(plain, item.marker_for)
+    if callable(item):
+        if not takes_two(item):
+            raise GraphBuildError(
+                f"The reducer of key {key!r} must take two positional arguments (state, write) -> state,"
+                f" which {getattr(item, '__name__', item)!r} does not",
+                component="graph",
+                operation="StateGraph",
+                details={"key": key},
+            )
+        return BinaryOperatorAggregate(plain, item)
+    return None
+
+
+def _defaults(typ: Any, kind: Kind) -> dict[str, Any]:
+    if kind == "dataclass":
+        found: dict[str, Any] = {}
+        for name, field in typ.__dataclass_fields__.items():
+            if type(field.default).__name__ != "_MISSING_TYPE":
+                found[name] = field.default
+            elif type(field.default_factory).__name__ != "_MISSING_TYPE":
+                found[name] = MISSING
+        return found
+    if kind == "pydantic":
+        return {
+            name: (MISSING if field.default_factory is not None else field.default)
+            for name, field in typ.__pydantic_fields__.items()
+            if not field.is_required()
+        }
+    return {}
+
+
+def _required(schema: Schema) -> tuple[str, ...]:
+    """Fields that have no default and whose type does not allow None (a factory counts as no default)."""
+    out: list[str] = []
+    for key in schema.keys:
+        if schema.defaults.get(key, MISSING) is not MISSING:
+            continue
+        args = get_args(schema.annotations[key])
+        if type(None) in args or schema.annotations[key] is type(None):
+            continue
+        out.append(key)
+    return tuple(out)
+
+
+def fresh(value: Any) -> Any:
+    """A shallow copy of a list, dict or set; any other value as it is."""
+    copy = _COPIED.get(type(value))
+    return copy(value) if copy is not None else value
+
+
+def make_view(schema: Schema, channels: Mapping[str, Channel], *, strict: bool) -> View:
+    """The function from stored values to what a node with this input schema gets: fresh containers in a fresh state."""
+    if schema.kind == "root":
+        return _root_view(channels[ROOT])
+    simple = all(_is_plain(channels[k]) for k in schema.keys)
+    collect = _plain_collect(schema.keys) if simple else _collect(schema.keys, channels)
+    if schema.kind == "dict":
+        return collect
+    make = schema.typ
+
+    def instance(values: Mapping[str, Any]) -> Any:
+        known = collect(values)
+        try:
+            return make(**known)
+        except TypeError as error:
+            missing = [k for k in schema.required if k not in known]
+            if not missing:
+                raise
+            raise InvalidUpdateError(
+                f"{schema.name} cannot be made: {', '.join(map(repr, missing))} has no value yet and no default",
+                component="graph",
+                operation="read state",
+                details={"keys": ", ".join(missing)},
+                cause=error,
+            ) from error
+
+    return instance
+
+
+def _is_plain(channel: Channel) -> bool:
+    return type(channel).get is Channel.get
+
+
+def _plain_collect(keys: tuple[str, ...]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    copied = _COPIED
+
+    def collect(values: Mapping[str, Any]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key in keys:
+            if key in values:
+                value = values[key]
+                copy = copied.get(type(value))
+                out[key] = value if copy is None else copy(value)
+        return out
+
+    return collect
+
+
+def _collect(keys: tuple[str, ...], channels: Mapping[str, Channel]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def collect(values: Mapping[str, Any]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key in keys:
+            if key in values:
+                value = channels[key].get(values[key])
+                if value is not MISSING:
+                    out[key] = fresh(value)
+        return out
+
+    return collect
+
+
+def _root_view(channel: Channel) -> View:
+    def root(values: Mapping[str, Any]) -> Any:
+        value = channel.get(values[ROOT]) if ROOT in values else MISSING
+        return None if value is MISSING else fresh(value)
+
+    return root
+
+
+def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[str, Any]]:
+    """What a returned or given instance of the schema's class writes.
+
+    Strict: the fields that were set (pydantic), or are not UNSET (dataclass). Lenient: every field, but for a None that
+    is the default and was not set.
+    """
+    fields_set: Any = getattr(value, "model_fields_set", None)
+    out: list[tuple[str, Any]] = []
+    for key in schema.keys:
+        got = getattr(value, key, UNSET)
+        if got is UNSET:
+            continue
+        if fields_set is not None:
+            if key not in fields_set and (strict or got is None):
+                continue
+        elif got is None and not strict and schema.defaults.get(key, MISSING) is None:
+            continue
+        out.append((key, got))
+    return out

@@ -1,0 +1,305 @@
+"""One task of a superstep, and the slot that both drivers share: enter, returned, routed, ended."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lawful.core.context import Run, Slot
+from lawful.core.errors import NodeCancelledError
+from lawful.core.questions import Question
+from lawful.core.signals import (
+    ControlSignal,
+    GraphDrained,
+    GraphInterrupt,
+    OutcomeUnknown,
+    ParentCommand,
+    find_signal,
+    latch,
+)
+from lawful.graph.apply import merge
+from lawful.graph.command import Send
+from lawful.graph.program import Node, Program, Router
+
+PENDING: Final = 0
+DONE: Final = 1
+FAILED: Final = 2
+ASKED: Final = 3
+BUBBLED: Final = 4
+CANCELLED: Final = 5
+DRAINED: Final = 6
+
+PULL: Final = "__pregel_pull"
+PUSH: Final = "__pregel_push"
+
+
+class Task(Slot):
+    """One visit of one node in one superstep; its attempts reuse it."""
+
+    __slots__ = (
+        "_id",
+        "arg",
+        "attempt",
+        "base",
+        "blob",
+        "cached",
+        "chunks",
+        "delayed",
+        "error",
+        "fault",
+        "first_attempt",
+        "given",
+        "handle",
+        "index",
+        "position",
+        "program",
+        "questions",
+        "refs",
+        "saved",
+        "sends",
+        "status",
+        "swallowed",
+        "targets",
+        "task_node",
+        "timeout",
+        "value",
+        "values",
+        "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self, run: Run, program: Program, node: Node, values: Mapping[str, Any], base: Base, index: int, arg: Any
+    ):
+        self.run = run
+        self.node = node.name
+        self.task_node = node
+        self.program = program
+        self.values = values
+        self.base = base
+        self.index = index
+        self.arg = arg
+        self.signal = None
+        self.closed = False
+        self.planned = False
+        self.counts = None
+        self.emit = None
+        self.status = PENDING
+        self.writes: list[tuple[str, Any]] = []
+        self.targets: list[str] | None = None
+        self.sends: list[Send] | None = None
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.attempt = 0
+        self.questions: tuple[Question, ...] = ()
+        self.blob: bytes | None = None
+        self.refs: tuple[bytes, ...] = ()
+        self.chunks: dict[bytes, bytes] | None = None
+        self.cached = False
+        self.position = 0
+        self.swallowed = False
+        self.fault: BaseException | None = None
+        self.saved = False
+        self.delayed = False
+        self._id: str | None = None
+        self.given: Any = None
+        self.first_attempt: float | None = None
+        self.handle: Any = None
+        self.timeout: float | None = None
+
+    # What the ledger and questions are keyed by
+
+    @property
+    def step_key(self) -> str:  # type: ignore[override]
+        """Namespace path with visits, node name, and a Send's index."""
+        tail = self.node if self.index < 0 else f"{self.node}#{self.index}"
+        return f"{self.base.path}/{tail}" if self.base.path else tail
+
+    @property
+    def visit(self) -> int:  # type: ignore[override]
+        """How often this node was planned in this lineage, from 1."""
+        return self.base.visits.get(self.node, 0) + 1
+
+    @property
+    def id(self) -> str:
+        """Deterministic: of the checkpoint it runs from, namespace, step, node and path; so every process agrees."""
+        if self._id is None:
+            base = self.base
+            text = f"{base.checkpoint}\x1f{base.ns}\x1f{base.step}\x1f{self.node}\x1f{self.index}"
+            h = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+            self._id = f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+        return self._id
+
+    @property
+    def ns(self) -> str:
+        """The namespace of a subgraph run inside this task."""
+        own = f"{self.node}:{self.id}"
+        return f"{self.base.ns}|{own}" if self.base.ns else own
+
+    @property
+    def path(self) -> tuple[Any, ...]:
+        return (PULL, self.node) if self.index < 0 else (PUSH, self.index, False)
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        return self.task_node.triggers if self.index < 0 else (PUSH,)
+
+    # One attempt, in the order the drivers call it
+
+    def begin(self) -> None:
+        """Clear what an earlier attempt of this task left behind."""
+        self.attempt += 1
+        self.signal = None
+        self.closed = False
+        self.counts = None
+        self.fault = None
+        self.writes = []
+        self.targets = self.sends = None
+        self.error = None
+        self.blob = None
+
+    def enter(self) -> Any:
+        """The node's input: made now, not when the task was planned, so that copies are not all alive at once."""
+        if self.index >= 0:
+            return self.arg
+        node = self.task_node
+        if self.given is not None:
+            return self.given
+        if node.managed:
+            remaining = self.base.remaining
+            values = {**self.values, **{k: m.read(remaining) for k, m in node.managed.items()}}
+            return node.view(values)
+        return node.view(self.values)
+
+    def returned(self, value: Any) -> None:
+        """Take the node's return value: parse and check it, as this task's own failure."""
+        node = self.task_node
+        node.accept(self, value)
+        self.value = value
+        if node.marks:
+            self.writes.extend(node.marks)
+
+    def routing(self) -> Mapping[str, Any]:
+        """The state with this task's own writes applied, as its conditional edges see it."""
+        local = dict(self.values)
+        local.update(merge(self.program, self.values, (self,)))
+        return local
+
+    def fail(self, error: BaseException) -> None:
+        """How the attempt ended other than by returning."""
+        found = find_signal(error)
+        if found is not None:
+            latch(self, found)
+        elif self.signal is None:
+            self.error = error
+        else:
+            self.swallowed = True
+
+    def settle(self, raised: bool) -> None:
+        """Close the slot and decide the outcome: a recorded signal wins over whatever the attempt ended with."""
+        self.closed = True
+        signal = self.signal
+        if self.fault is not None:
+            self.status, self.error = FAILED, self.fault
+        elif signal is None:
+            self.status = DONE if self.error is None else FAILED
+        else:
+            self.error = None
+            if not raised:
+                self.swallowed = True
+            self._signalled(signal)
+        if self.status != DONE:
+            self.writes, self.targets, self.sends = [], None, None
+
+    def _signalled(self, signal: ControlSignal) -> None:
+        match signal:
+            case GraphInterrupt():
+                self.status = ASKED
+                self.questions = signal.interrupts
+            case OutcomeUnknown():
+                self.status = ASKED
+                self.questions = (recovery_question(self, signal),)
+            case ParentCommand():
+                self.status = BUBBLED
+                self.value = signal.command
+            case GraphDrained():
+                self.status = DRAINED
+                self.value = signal
+            case _:
+                self.status = FAILED
+                self.error = signal
+
+    def cancelled_itself(self, error: BaseException) -> None:
+        """The node raised CancelledError though nobody cancelled it: a failure, not a silent success."""
+        self.error = NodeCancelledError(
+            f"Node {self.node!r} raised CancelledError though the run was not cancelled",
+            component="graph",
+            operation=f"node {self.node!r}",
+            details={"node": self.node},
+            cause=error,
+        )
+
+    def sleep_on(self) -> None:
+        """Stay asked without running again: none of its questions has an answer yet."""
+        self.status, self.saved = ASKED, True
+
+    def target(self, name: str) -> None:
+        """Go to ``name`` in the next step; a deferred node's inbox is a channel of its own."""
+        inbox = self.program.nodes[name].inbox
+        if inbox is not None:
+            self.writes.append((inbox, name))
+        elif self.targets is None:
+            self.targets = [name]
+        else:
+            self.targets.append(name)
+
+    def send(self, packet: Send) -> None:
+        if self.sends is None:
+            self.sends = [packet]
+        else:
+            self.sends.append(packet)
+
+
+class Base:
+    """What all tasks of one step have in common."""
+
+    __slots__ = ("_parents", "answers", "checkpoint", "ns", "path", "remaining", "step", "visits")
+
+    def __init__(
+        self, *, checkpoint: str, ns: str, path: str, step: int, remaining: int, visits: Mapping[str, int]
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.ns = ns
+        self.path = path
+        """Lineage path of this namespace: parents' step keys with their visits."""
+        self.step = step
+        self.remaining = remaining
+        self.visits = visits
+        self.answers: dict[str, Any] = {}
+        """Answers to questions asked from this checkpoint, by id."""
+        self._parents: Mapping[str, str] = {}
+
+    def parents(self) -> Mapping[str, str]:
+        """Each enclosing namespace and the checkpoint it stands at."""
+        return self._parents
+
+    def within(self, parents: Mapping[str, str]) -> None:
+        self._parents = parents
+
+
+def recovery_question(task: Task, signal: OutcomeUnknown) -> Question:
+    """The question that an unknown outcome pauses a run with; answering it wakes the graph, the ledger decides."""
+    text = f"{task.run.lineage}\x1f{task.step_key}\x1f{task.visit}\x1feffect\x1f{signal.op_id}"
+    return Question(
+        value={"operation": signal.op_id, "effect": signal.tool, "reason": signal.reason},
+        id=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
+        node=task.node,
+        kind="effect_recovery",
+        ns=task.base.ns,
+        checkpoint=task.base.checkpoint,
+        task=task.id,
+        details={"op_id": signal.op_id, "tool": signal.tool},
+    )
+
+
+__all__ = ["ASKED", "BUBBLED", "CANCELLED", "DONE", "DRAINED", "FAILED", "PENDING", "Base", "Router", "Task"]

@@ -1,0 +1,219 @@
+"""Look at a thread: its state, its history, and the state of the graphs nested in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lawful.core.context import Run
+from lawful.core.errors import ConfigurationError
+from lawful.graph.config import Target, target_of
+from lawful.graph.program import Program
+from lawful.graph.restore import Done, Reader, Restored, restore
+from lawful.graph.snapshot import StateSnapshot, Viewer, config_of, empty
+from lawful.journal.port import Journal
+from lawful.journal.records import Chain, Checkpoint
+
+
+class SubgraphMissing(ConfigurationError, ValueError):
+    """A namespace that no subgraph of this graph has."""
+
+
+class NoJournal(ConfigurationError, ValueError):
+    """The graph was compiled without a journal."""
+
+
+class Views:
+    """What a compiled graph can tell of its threads."""
+
+    program: Program
+    checkpointer: Any
+
+    def journal_of(self) -> Journal:
+        """Raises: ValueError (a ConfigurationError) without a journal."""
+        if self.checkpointer in (None, True, False):
+            raise NoJournal("No checkpointer set", component="graph", operation="get_state")
+        return self.checkpointer
+
+    def program_of(self, ns: str) -> Program:
+        """The program of a nested namespace. Raises: ValueError where no subgraph has it."""
+        program = self.program
+        for part in ns.split("|") if ns else ():
+            name = part.partition(":")[0]
+            if name.isdigit():
+                continue
+            node = program.nodes.get(name)
+            if node is None or node.subgraph is None:
+                raise SubgraphMissing(f"Subgraph {ns!r} not found", component="graph", operation="get_state")
+            program = node.subgraph.program
+        return program
+
+    def get_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
+        """Where the thread stands; ``config`` may be a bare thread id.
+
+        Without a checkpoint_id, the successful writes of an unfinished step are applied and ``next`` is what still has
+        to run; with one, the bare checkpoint is shown. ``subgraphs=True`` nests the snapshots of subgraphs.
+        """
+        target = _required(target_of(config))
+        journal = self.journal_of()
+        program = self.program_of(target.ns)
+        chain = journal.chain(target.thread or "", target.ns, target.checkpoint)
+        if chain is None:
+            return empty(target.thread or "", target.ns)
+        return self._snapshot(journal, program, target, chain, head=target.checkpoint is None, deep=subgraphs)
+
+    def _snapshot(
+        self, journal: Journal, program: Program, target: Target, chain: Chain, *, head: bool, deep: bool
+    ) -> StateSnapshot:
+        thread = target.thread or ""
+        made = restore(program, thread, chain)
+        viewer = Viewer(program, _run(thread), target.ns)
+        results = None if head else self._results(journal, program, thread, made)
+        states = self._states(journal, viewer, made, deep=deep)
+        return viewer.snapshot(made, head=head, results=results, states=states)
+
+    def _results(self, journal: Journal, program: Program, thread: str, made: Restored) -> dict[int, Done]:
+        """By place, what the tasks that ran from this checkpoint wrote: the delta of the checkpoint that followed."""
+        children = journal.children(thread, made.row.ns, made.row.id)
+        following = next((c for c in children if c.source in ("loop", "update")), None)
+        return _ran(journal, program, thread, following) if following is not None else {}
+
+    def _states(self, journal: Journal, viewer: Viewer, made: Restored, *, deep: bool) -> dict[str, Any]:
+        """By task id, the config (or, deep, the snapshot) of the subgraph that the task holds."""
+        out: dict[str, Any] = {}
+        thread = viewer.run.thread or ""
+        for task in viewer.tasks(made):
+            graph = task.task_node.subgraph
+            if graph is None:
+                continue
+            own = task.ns if graph.checkpointer is not True else task.ns.rpartition(":")[0]
+            if graph.checkpointer is True:
+                own = f"{viewer.ns}|{task.node}" if viewer.ns else task.node
+            if deep:
+                chain = journal.chain(thread, own)
+                if chain is not None:
+                    target = Target(thread, own, None, {})
+                    out[task.id] = self._snapshot(journal, graph.program, target, chain, head=True, deep=True)
+            else:
+                out[task.id] = config_of(thread, own, None)
+        return out
+
+    def get_state_history(
+        self,
+        config: Any,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        before: Any = None,
+        limit: int | None = None,
+    ) -> Iterator[StateSnapshot]:
+        """The thread's checkpoints, newest first; ``before`` is a config, ``filter`` compares metadata by equality."""
+        target = _required(target_of(config))
+        journal = self.journal_of()
+        program = self.program_of(target.ns)
+        thread = target.thread or ""
+        bound = target_of(before).checkpoint if before is not None else None
+        rows = journal.history(thread, target.ns, before=bound, limit=limit, filter=filter)
+        yield from History(journal, program, thread, target.ns, rows, self).snapshots()
+
+
+class History:
+    """Rebuilds many checkpoints of one namespace, each from its parent where that is at hand."""
+
+    def __init__(
+        self, journal: Journal, program: Program, thread: str, ns: str, rows: Sequence[Checkpoint], views: Views
+    ) -> None:
+        self.journal = journal
+        self.program = program
+        self.thread = thread
+        self.ns = ns
+        self.rows = rows
+        self.views = views
+
+    def snapshots(self) -> list[StateSnapshot]:
+        made = self._restored()
+        followers = self._followers()
+        viewer = Viewer(self.program, _run(self.thread), self.ns)
+        tip = self.rows[0].id if self.rows else ""
+        out: list[StateSnapshot] = []
+        for row in self.rows:
+            restored = made[row.id]
+            if row.id in followers:
+                results = followers[row.id]
+            else:
+                results = (
+                    self.views._results(self.journal, self.program, self.thread, restored) if row.id != tip else {}
+                )  # pyright: ignore[reportPrivateUsage]
+            states = self.views._states(self.journal, viewer, restored, deep=False)  # pyright: ignore[reportPrivateUsage]
+            out.append(viewer.snapshot(restored, head=False, results=results, states=states))
+        return out
+
+    def _restored(self) -> dict[str, Restored]:
+        """Every row's state, oldest first, folding each into a copy of its parent's."""
+        digests = {d for row in self.rows for d in row.refs}
+        chunks = dict(self.journal.chunks(self.thread, digests)) if digests else {}
+        reader = Reader(self.program, self.thread, chunks)
+        made: dict[str, Restored] = {}
+        for row in reversed(self.rows):
+            parent = made.get(row.parent or "")
+            if row.snapshot is None and row.parent is not None and parent is None:
+                chain = self.journal.chain(self.thread, self.ns, row.id)
+                assert chain is not None
+                made[row.id] = restore(self.program, self.thread, chain)
+                continue
+            made[row.id] = self._one(reader, row, parent)
+        self._with_pending(made)
+        return made
+
+    def _one(self, reader: Reader, row: Checkpoint, parent: Restored | None) -> Restored:
+        head = reader.head(row)
+        if row.snapshot is not None:
+            values, visits = reader.whole(row)
+        elif parent is None:
+            values, visits = self.program.initial, {}
+            reader.fold(row, head, values, visits)
+        else:
+            values, visits = dict(parent.values), dict(parent.visits)
+            reader.fold(row, head, values, visits)
+        return Restored(row, head, values, visits)
+
+    def _with_pending(self, made: dict[str, Restored]) -> None:
+        """Unfinished steps are few: the newest row's, and those that a fork left."""
+        parents = {row.parent for row in self.rows}
+        for row in self.rows:
+            if row.id in parents:
+                continue
+            chain = self.journal.chain(self.thread, self.ns, row.id)
+            if chain is not None and (chain.writes or chain.answers):
+                made[row.id] = restore(self.program, self.thread, chain)
+
+    def _followers(self) -> dict[str, dict[int, Done]]:
+        out: dict[str, dict[int, Done]] = {}
+        digests = {d for row in self.rows for d in row.refs}
+        chunks = dict(self.journal.chunks(self.thread, digests)) if digests else {}
+        reader = Reader(self.program, self.thread, chunks)
+        for row in reversed(self.rows):
+            if row.parent is not None and row.parent not in out and row.source in ("loop", "update"):
+                out[row.parent] = {place: done for place, done in reader.parts(row, reader.head(row)) if place >= 0}
+        return out
+
+
+def _ran(journal: Journal, program: Program, thread: str, row: Checkpoint) -> dict[int, Done]:
+    chunks = journal.chunks(thread, row.refs) if row.refs else {}
+    reader = Reader(program, thread, chunks)
+    return {place: done for place, done in reader.parts(row, reader.head(row)) if place >= 0}
+
+
+def _run(thread: str) -> Run:
+    return Run(run_id="", thread=thread, lineage=thread)
+
+
+def _required(target: Target) -> Target:
+    if target.thread is None:
+        raise ThreadWanted(
+            "A thread_id is needed: {'configurable': {'thread_id': ...}}", component="graph", operation="get_state"
+        )
+    return target
+
+
+class ThreadWanted(ConfigurationError, ValueError):
+    """A thread must be named."""
