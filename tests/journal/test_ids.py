@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lawful.core.errors import InvalidThreadId, ValidationError
 from lawful.journal.ids import is_id, new_id, thread_key
-from support.children import ended, fork
+from support.forks import ended, fork
 
 pytestmark = pytest.mark.unit
 

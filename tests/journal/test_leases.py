@@ -16,7 +16,7 @@ from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.journal.records import Busy, Lease
 from lawful.stores.sqlite import SQLiteJournal
-from support.children import ended, fork
+from support.forks import ended, fork
 
 pytestmark = pytest.mark.unit
 

@@ -131,13 +131,16 @@ def acquire(
         return busy
     ours = owner.partition("/")[0] == process_token()
     guarded = ours and side is not None and side.guard()
-    (fence,) = link.con.execute(
-        "INSERT INTO lease(scope, thread, owner, fence, expires, asked, guarded) VALUES (?,?,?,1,?,0,?)"
-        " ON CONFLICT(scope, thread) DO UPDATE SET owner=excluded.owner, fence=fence+1, expires=excluded.expires,"
-        " asked=0, guarded=excluded.guarded RETURNING fence",
-        (scope, thread, owner, now + ttl, guarded),
-    ).fetchone()
-    link.fences.pop((scope, thread), None)
+    key = (scope, thread)
+    row = link.con.execute("SELECT fence FROM lease WHERE scope=? AND thread=?", key).fetchone()
+    fence = 1 if row is None else row[0] + 1
+    link.con.execute(
+        "INSERT INTO lease(scope, thread, owner, fence, expires, asked, guarded) VALUES (?,?,?,?,?,0,?)"
+        " ON CONFLICT(scope, thread) DO UPDATE SET owner=excluded.owner, fence=excluded.fence, expires=excluded.expires,"
+        " asked=0, guarded=excluded.guarded",
+        (*key, owner, fence, now + ttl, guarded),
+    )
+    link.fences.pop(key, None)
     return Lease(thread, owner, fence, now + ttl)
 
 
