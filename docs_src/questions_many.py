@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from lawful import START, MemoryJournal, StateGraph, append, interrupt
-from lawful.core.errors import UnknownQuestion
+from lawful import START, Failed, MemoryJournal, StateGraph, append, interrupt
 
 
 class Form(TypedDict, total=False):
@@ -35,10 +34,11 @@ print(sorted(str(question.value) for question in asked.values()))
 graph.resume_sync("f", asked["size"].answer("large"))
 print([question.node for question in graph.questions("f")])
 
-try:
-    graph.resume_sync("f", asked["size"].answer("small"))
-except UnknownQuestion as error:
-    print(error.code)
+match graph.resume_sync("f", asked["size"].answer("small")):
+    case Failed(error):
+        print(error.code)
+    case other:
+        print(other)
 
 graph.resume_sync("f", asked["colour"].answer("green"))
 print(graph.get_state("f").values["answers"])

@@ -7,12 +7,12 @@ from typing import TypedDict
 from lawful import START, SQLiteJournal, StateGraph, interrupt
 
 
-class Order(TypedDict, total=False):
+class Order(TypedDict):
     item: str
     approved: bool
 
 
-def approve(order: Order) -> Order:
+def approve(order: Order) -> dict[str, bool]:
     return {"approved": interrupt(f"Buy {order['item']}?")}
 
 

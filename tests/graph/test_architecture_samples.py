@@ -9,8 +9,9 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 import lawful.graph
+from lawful import append, untracked
 from lawful.core.errors import GraphBuildError, InvalidUpdateError
-from lawful.graph import START, StateGraph, append, untracked
+from lawful.graph import START, StateGraph
 from lawful.journal.memory import MemoryJournal
 
 pytestmark = pytest.mark.integration
@@ -73,10 +74,12 @@ def test_with_an_entry_its_unmapped_route_is_refused_at_the_step() -> None:
 def test_with_a_path_map_it_loops_five_times() -> None:
     """Rows: S1-010, S1-018."""
     names = _run("state_graph", dict(FUNCTIONS), upto="graph.add_conditional_edges(")
-    graph: StateGraph[Any] = names["graph"]
-    graph.add_edge(START, "process").add_conditional_edges(
-        "decide", lambda state: "continue" if state["counter"] < 5 else "end", {"continue": "process", "end": "__end__"}
-    )
+
+    def route(state: Counted) -> str:
+        return "continue" if state.get("counter", 0) < 5 else "end"
+
+    graph: StateGraph[Any] = names["graph"].add_edge(START, "process")
+    graph.add_conditional_edges("decide", route, {"continue": "process", "end": "__end__"})
     result = graph.compile().invoke({"messages": [], "counter": 0})
     assert result == {"messages": ["processed"] * 5, "counter": 5}
 

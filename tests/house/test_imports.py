@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -53,7 +56,8 @@ def test_every_name_of_the_face_is_there() -> None:
 
 def test_every_class_and_function_of_the_face_says_what_it_does() -> None:
     faces = {name: getattr(lawful, name) for name in FACE}
-    silent = [name for name, face in faces.items() if callable(face) and not (face.__doc__ or "").strip()]
+    owed = {name: face for name, face in faces.items() if isinstance(face, type | FunctionType)}
+    silent = [name for name, face in owed.items() if not (face.__doc__ or "").strip()]
     assert silent == []
 
 
@@ -79,3 +83,30 @@ def test_public_classes_refuse_arguments_they_do_not_know() -> None:
         else:
             swallowed.append(name)
     assert swallowed == []
+
+
+def test_calls_refuse_options_they_do_not_know() -> None:
+    """Rows: S4-043."""
+    make: Any = lawful.StateGraph
+    builder = make(dict)
+
+    def node(state: dict[str, Any]) -> dict[str, Any]:
+        return state
+
+    graph: Any = builder.add_node("node", node).add_edge(lawful.START, "node").compile()
+    calls: dict[str, Callable[[], Any]] = {
+        "add_node": lambda: builder.add_node("other", node, no_such_option=1),
+        "add_edge": lambda: builder.add_edge("node", lawful.END, no_such_option=1),
+        "compile": lambda: builder.compile(no_such_option=1),
+        "invoke": lambda: graph.invoke({}, no_such_option=1),
+        "stream": lambda: list(graph.stream({}, no_such_option=1)),
+        "run_sync": lambda: graph.run_sync({}, no_such_option=1),
+        "resume_sync": lambda: graph.resume_sync("t", no_such_option=1),
+    }
+    for name, call in calls.items():
+        refused = ""
+        try:
+            call()
+        except TypeError as error:
+            refused = str(error)
+        assert "no_such_option" in refused, name

@@ -161,13 +161,14 @@ def _tests(tree: ast.Module, lines: list[str]) -> Iterator[tuple[str, int, int]]
                 yield node.name, *_span(node, lines)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             yield node.name, *_span(node, lines)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            machine = node.value.value if isinstance(node.value, ast.Attribute) else None
-            if name.startswith(("Test", "test")):
-                yield name, *_span(node, lines)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and target.id.startswith(("Test", "test")):
+                yield target.id, *_span(node, lines)
+                # A stateful test: `TestThings = Machine.TestCase`, whose tag stands in the machine.
+                machine = node.value.value if isinstance(node.value, ast.Attribute) else None
                 if isinstance(machine, ast.Name) and machine.id in machines:
-                    yield name, *_span(machines[machine.id], lines)
+                    yield target.id, *_span(machines[machine.id], lines)
 
 
 def _span(node: ast.stmt, lines: list[str]) -> tuple[int, int]:
