@@ -97,18 +97,22 @@ def chain(error: BaseException | None) -> list[tuple[str, str]]:
 
 
 def test_there_are_thirteen_and_the_union_lists_them() -> None:
+    """Rows: S0-070."""
     assert len(THIRTEEN) == 13
     assert set(get_args(Error)) == set(THIRTEEN)
     assert set(Failure.__subclasses__()) >= set(THIRTEEN)
 
 
 def test_every_specific_error_is_of_exactly_one_of_the_thirteen() -> None:
+    """Rows: S0-070, S1-P13."""
     for kind in known_codes().values():
         assert sum(issubclass(kind, one) for one in THIRTEEN) == 1, kind
     assert {family(cast("Error", kind("x"))) for kind in THIRTEEN} == {kind.code for kind in THIRTEEN}
 
 
 def test_each_code_is_unique() -> None:
+    """Rows: S0-074."""
+
     def every(kind: type[Failure]) -> set[type[Failure]]:
         return {kind}.union(*(every(child) for child in kind.__subclasses__()))
 
@@ -128,6 +132,7 @@ def test_the_built_in_bases_that_programs_expect() -> None:
 
 
 def test_every_code_has_its_section_in_the_docs_and_no_other_has() -> None:
+    """Rows: S1-P13."""
     sections = re.findall(r"^#{2,4} `([a-z_]+)`", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(sections) == sorted(known_codes())
 
@@ -142,6 +147,7 @@ def test_each_section_names_its_class_and_says_what_to_do() -> None:
 
 @given(failures())
 def test_json_round_trip_keeps_the_error_and_its_chain_of_causes(error: Failure) -> None:
+    """Rows: S0-071, S0-072."""
     told = json.loads(json.dumps(error.to_json()))
     back = from_json(told)
     assert back == error
@@ -154,6 +160,7 @@ def test_json_round_trip_keeps_the_error_and_its_chain_of_causes(error: Failure)
 
 @given(failures())
 def test_pickle_and_copy_keep_the_error(error: Failure) -> None:
+    """Rows: S0-072."""
     for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):  # noqa: S301
         assert twin == error
         assert twin.retryable == error.retryable
@@ -241,11 +248,13 @@ def test_equality_goes_by_content_and_never_by_time() -> None:
 
 
 def test_the_time_is_that_of_making() -> None:
+    """Rows: S0-071."""
     before = datetime.now(UTC)
     assert before <= ToolError("x").context.timestamp <= datetime.now(UTC)
 
 
 def test_which_errors_another_try_may_cure() -> None:
+    """Rows: S0-074."""
     curable = {code for code, kind in known_codes().items() if kind("x").retryable}
     assert curable == {"llm", "vector_store", "embedding", "network", "node_timeout", "thread_busy", "store_locked"}
     assert ToolError("x", retryable=True).retryable

@@ -94,6 +94,7 @@ def kinds() -> set[type[Any]]:
 
 
 def test_the_examples_are_the_whole_union() -> None:
+    """Rows: S0-050."""
     assert {type(event) for event in EXAMPLES} == kinds()
     assert {kind for kind in ev.Base.__subclasses__()} == kinds()
 
@@ -105,6 +106,7 @@ def test_each_kind_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
 def test_json_round_trip(event: Event) -> None:
+    """Rows: S0-050."""
     stamped = stamp(event, "run", 7, "parent")
     told = event_json(stamped)
     assert event_from_json(told) == stamped
@@ -205,6 +207,7 @@ def test_equal_spans_of_two_runs_are_two_brackets() -> None:
 
 
 def test_a_seq_that_does_not_grow_is_seen() -> None:
+    """Rows: S0-051."""
     events: list[Event] = [stamp(ev.Custom(n), "r", seq) for n, seq in enumerate([1, 2, 2, 5, 4])]
     assert [event.seq for event in disordered(events)] == [2, 4]
 

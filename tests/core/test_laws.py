@@ -88,6 +88,8 @@ def test_monoids_and_semilattices() -> None:
 
 
 def test_a_merge_that_changes_its_argument_is_found() -> None:
+    """Rows: S0-002."""
+
     def update(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
         a.update(b)
         return a

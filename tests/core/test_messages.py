@@ -68,6 +68,7 @@ CONVENTION: list[tuple[Block, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("block", "told"), CONVENTION, ids=lambda given: type(given).__name__)
 def test_a_blocks_json_is_the_conventions_both_ways(block: Block, told: dict[str, Any]) -> None:
+    """Rows: S0-047."""
     message = Message("assistant", (block,))
     assert message_json(message) == {"role": "assistant", "content": [told]}
     assert message.content_blocks == [told]
@@ -76,6 +77,7 @@ def test_a_blocks_json_is_the_conventions_both_ways(block: Block, told: dict[str
 
 @given(messages())
 def test_json_round_trip(message: Message) -> None:
+    """Rows: S0-047."""
     told = message_json(message)
     assert message_from_json(told) == message
     assert message_from_json(json.loads(json.dumps(told))) == message
@@ -127,6 +129,7 @@ def test_empty_content_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [Image, Audio, Video, File])
 def test_media_need_exactly_one_source_and_sound_base64(kind: type[Image]) -> None:
+    """Rows: S0-047."""
     wrongs: tuple[dict[str, Any], ...] = (
         {},
         {"url": "u", "file_id": "f"},

@@ -56,6 +56,7 @@ SHIPPED: list[tuple[Reducer[Any, Any], st.SearchStrategy[Any]]] = [
 
 @pytest.mark.parametrize(("shipped", "values"), SHIPPED, ids=lambda given: getattr(given, "id", ""))
 def test_declared_laws_hold(shipped: Reducer[Any, Any], values: st.SearchStrategy[Any]) -> None:
+    """Rows: S0-196."""
     assert "associative" in shipped.laws
     check_laws(shipped, values, max_examples=50)
 
@@ -175,6 +176,8 @@ def test_of_equals_the_one_that_was_there_stays() -> None:
 
 @pytest.mark.parametrize(("shipped", "values"), SHIPPED, ids=lambda given: getattr(given, "id", ""))
 def test_none_aliases_or_changes_its_arguments(shipped: Reducer[Any, Any], values: st.SearchStrategy[Any]) -> None:
+    """Rows: S0-002."""
+
     @given(values, values)
     def check(a: Any, b: Any) -> None:
         before = copy.deepcopy((a, b))

@@ -55,18 +55,23 @@ SORTS: dict[str, st.SearchStrategy[Any]] = {
 
 
 def test_functor_laws() -> None:
+    """Rows: S2-008."""
     check_equations("Result", functor_laws(_map), SORTS)
 
 
 def test_applicative_laws() -> None:
+    """Rows: S2-008."""
     check_equations("Result", applicative_laws(Ok, _ap), SORTS)
 
 
 def test_monad_laws() -> None:
+    """Rows: S2-008."""
     check_equations("Result", monad_laws(Ok, _bind), SORTS)
 
 
 def test_a_bind_that_forgets_the_error_breaks_a_law() -> None:
+    """Rows: S2-008."""
+
     def forgetful(m: Outcome, k: Callable[[int], Any]) -> Any:
         return m.bind(k) if is_ok(m) else Ok(0)
 
@@ -91,6 +96,7 @@ def test_bind_and_map_agree() -> None:
 
 @given(failures(0))
 def test_a_failed_result_skips_its_continuation(error: Failure) -> None:
+    """Rows: S2-010."""
     calls: list[object] = []
     failed: Outcome = Err(error)
 
@@ -133,6 +139,7 @@ def test_unwrap_raises_the_error_itself() -> None:
 
 
 def test_collect_stops_at_the_first_error_and_draws_no_further() -> None:
+    """Rows: S2-010."""
     drawn: list[int] = []
 
     def outcomes() -> Iterator[Outcome]:

@@ -139,6 +139,7 @@ SIGNALS: list[BaseException] = [
 
 @pytest.mark.parametrize("error", SIGNALS, ids=lambda error: type(error).__name__)
 def test_no_policy_retries_a_signal_or_a_cancellation(error: BaseException) -> None:
+    """Rows: S0-181."""
     for policy in (RetryPolicy(), RetryPolicy(retry_on=always), RetryPolicy(retry_on=Exception)):
         assert not matches(policy, error)
         assert next_delay(policy, error, 1) is None
@@ -203,6 +204,7 @@ def test_an_unknown_argument_is_refused() -> None:
 
 
 def test_the_default_schedule() -> None:
+    """Rows: S0-181."""
     plain = RetryPolicy(jitter=False)
     assert [plain.delay(n) for n in range(1, 11)] == [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 128]
     assert RetryPolicy().max_attempts == 3
@@ -232,6 +234,7 @@ def test_with_a_factor_of_at_least_one_waits_do_not_shrink(factor: float, attemp
 
 
 def test_attempts_are_in_total() -> None:
+    """Rows: S0-181."""
     policy = RetryPolicy(max_attempts=3, jitter=False)
     assert [next_delay(policy, Mine(), attempt) for attempt in (1, 2, 3, 4)] == [0.5, 1.0, None, None]
     assert next_delay(RetryPolicy(max_attempts=1), Mine(), 1) is None

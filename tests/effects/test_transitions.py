@@ -11,7 +11,19 @@ from lawful.effects import events as ev
 from lawful.effects import states as st
 from lawful.effects.events import Event
 from lawful.effects.transitions import replay, step
-from support.effects import LOST, OP, PERMITTED, approval, claimed, evidence, every_event, every_state, past, receipt, record
+from support.effects import (
+    LOST,
+    OP,
+    PERMITTED,
+    approval,
+    claimed,
+    evidence,
+    every_event,
+    every_state,
+    past,
+    receipt,
+    record,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -94,6 +106,7 @@ def test_every_kind_of_event_is_tried() -> None:
 
 @pytest.mark.parametrize("name", STATES)
 def test_each_state_takes_exactly_the_events_of_the_table(name: str) -> None:
+    """Ledger: L1."""
     reached: dict[str, set[str]] = {}
     for event in EVENTS:
         match step(STATES[name], event):
@@ -116,6 +129,7 @@ def test_an_event_of_another_operation_is_refused_everywhere(event: Event) -> No
 
 @given(strategies_.lists(strategies_.sampled_from(EVENTS), max_size=12))
 def test_any_sequence_gives_a_state_or_an_error_value(events: list[Event]) -> None:
+    """Ledger: L1."""
     state: st.State = st.Unplanned()
     for event in events:
         match step(state, event):

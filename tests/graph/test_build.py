@@ -39,7 +39,7 @@ def other(state: Text) -> Text:
 
 @pytest.mark.parametrize("name", ["__start__", "__end__", "a|b", "a:b", "|", ":"])
 def test_reserved_names_and_characters_are_refused(name: str, strict: bool) -> None:
-    """Rules: 1. Rows: S0-091."""
+    """Rules: 1. Rows: S1-003, S0-091."""
     graph = StateGraph(Text, strict=strict)
     with pytest.raises(ValueError, match=r"reserved|allowed") as refused:
         graph.add_node(name, step)
@@ -90,7 +90,7 @@ class Verb(enum.StrEnum):
 
 
 def test_the_name_comes_from_the_function(strict: bool) -> None:
-    """Rules: 2."""
+    """Rules: 2. Rows: S1-003."""
     graph = StateGraph(Text, strict=strict).add_node(step).add_edge(START, "step").compile()
     assert graph.invoke({"text": "in"}) == {"text": "step"}
 
@@ -215,13 +215,13 @@ def test_a_conditional_edge_from_an_unknown_node_is_refused(strict: bool) -> Non
 
 @pytest.mark.parametrize("where", ["interrupt_before", "interrupt_after"])
 def test_a_breakpoint_at_an_unknown_node_is_refused(where: str, strict: bool) -> None:
-    """Rules: 3."""
+    """Rules: 3. Rows: S1-006."""
     builder = StateGraph(Text, strict=strict).add_node(step).add_edge(START, "step")
     assert "stop" in refused(builder, **{where: ["stop"]})
 
 
 def test_a_node_reached_only_by_command_needs_no_edge(strict: bool, drive: Drive) -> None:
-    """Also: nodes without outgoing edges end. Rules: 4. Rows: S0-083."""
+    """Also: nodes without outgoing edges end. Rules: 4. Rows: S1-P05, S0-083."""
 
     def jump(state: Trail) -> Command[Literal["landing"]]:
         return Command(update={"trail": ["jump"]}, goto="landing")
@@ -326,7 +326,7 @@ def test_none_and_false_are_checkpointers(choice: None | bool, strict: bool, dri
 
 
 def test_a_journal_is_a_checkpointer(journal: Journal, strict: bool, drive: Drive) -> None:
-    """Rules: 6."""
+    """Rules: 6. Rows: S1-006."""
     graph = StateGraph(Text, strict=strict).add_node(step).add_edge(START, "step").compile(checkpointer=journal)
     assert drive.invoke(graph, {"text": "in"}, on("t")) == {"text": "step"}
     assert drive.get_state(graph, on("t")).values == {"text": "step"}

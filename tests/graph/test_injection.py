@@ -47,7 +47,7 @@ def test_writer_is_injected_by_name_and_annotation(strict: bool, drive: Drive) -
 
 
 def test_runtime_is_injected_with_context_and_writer(strict: bool, drive: Drive) -> None:
-    """Rules: 66."""
+    """Rules: 66. Rows: S0-060."""
 
     def node(state: State, runtime: Runtime[Who]) -> State:
         runtime.stream_writer("from runtime")

@@ -158,7 +158,10 @@ def test_packets_of_senders_that_were_sent_come_last(strict: bool, drive: Drive)
 
 @pytest.mark.parametrize("kind", DRIVES)
 def test_two_hundred_schedules_give_the_same_bytes(kind: str) -> None:
-    """Six nodes whose text tells what they saw, and whose ends come in any order. Rows: S1-044, S0-089. Rules: 35, 48."""
+    """Six nodes whose text tells what they saw, and whose ends come in any order.
+
+    Rows: S1-011, S1-044, S0-089. Rules: 35, 48.
+    """
     chance = random.Random(7)
 
     def slow(name: str) -> Any:
@@ -183,7 +186,7 @@ def test_two_hundred_schedules_give_the_same_bytes(kind: str) -> None:
 
 
 def test_parallel_tasks_overlap(strict: bool, drive: Drive) -> None:
-    """Each waits until all three have begun. Rules: 48."""
+    """Each waits until all three have begun. Rules: 48. Rows: S1-070."""
     meeting = threading.Barrier(3)
 
     def meet(state: State) -> State:
@@ -199,7 +202,7 @@ def test_parallel_tasks_overlap(strict: bool, drive: Drive) -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_max_concurrency_bounds_async_nodes(most: int, strict: bool) -> None:
-    """And lets that many run. Rules: 48."""
+    """And lets that many run. Rules: 48. Rows: S1-070."""
     running, peak = 0, 0
 
     async def work(state: State) -> State:

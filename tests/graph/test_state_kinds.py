@@ -47,7 +47,7 @@ def read(state: Any, key: str) -> Any:
 
 @pytest.mark.parametrize("schema", KINDS)
 def test_every_kind_of_class_is_a_state(schema: Any, strict: bool, drive: Drive) -> None:
-    """The result is a plain dict whatever the class. Rules: 8, 9. Rows: S1-S01."""
+    """The result is a plain dict whatever the class. Rules: 8, 9. Rows: S1-002, S1-S01."""
 
     def shout(state: Any) -> dict[str, Any]:
         return {"text": read(state, "text").upper(), "trail": ["shout"]}
@@ -319,7 +319,7 @@ def test_unset_never_reaches_the_state(drive: Drive) -> None:
 
 @pytest.mark.parametrize("schema", [Typed, Classed, Modelled])
 def test_strict_checks_each_write_when_the_node_ends(schema: Any, drive: Drive) -> None:
-    """The error names node and key; the next node does not run. Rules: 222. Rows: S1-040, S1-048."""
+    """The error names node and key; the next node does not run. Rules: 222. Rows: S1-009, S1-040, S1-048."""
     ran: list[str] = []
 
     def wrong(state: Any) -> dict[str, Any]:

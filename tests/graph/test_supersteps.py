@@ -37,7 +37,7 @@ def mark(name: str) -> Callable[[State], State]:
 
 
 def test_tasks_of_a_step_read_the_same_state(strict: bool, drive: Drive) -> None:
-    """What one writes the other sees a step later. Rules: 32. Rows: S1-042."""
+    """What one writes the other sees a step later. Rules: 32. Rows: S1-P01, S0-115, S1-011, S1-042."""
     seen: list[tuple[str, Any, Any]] = []
 
     def look(name: str) -> Any:
@@ -162,7 +162,7 @@ def test_a_node_that_writes_nothing_triggers_its_successors(strict: bool, drive:
 
 
 def test_writing_a_key_triggers_nobody(strict: bool, drive: Drive) -> None:
-    """Only edges, goto and Send do. Rules: 40."""
+    """Only edges, goto and Send do. Rules: 40. Rows: S1-P01."""
     builder = StateGraph(State, strict=strict).add_node("a", mark("a")).add_node("reader", mark("reader"))
     assert drive.invoke(builder.add_edge(START, "a").compile(), {"x": 1})["trail"] == ["a"]
 

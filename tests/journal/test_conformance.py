@@ -19,6 +19,10 @@ pytestmark = pytest.mark.unit
 
 
 class TestMemoryJournal(JournalConformance):
+    """Rows: S0-120, S0-121, S1-K03, S1-K04, S1-K05, S1-K07, S1-041. Rules: 74, 84."""
+
+    """In memory. Rows: S0-120, S0-121, S1-K04, S1-K05, S1-K03."""
+
     def make_journal(self, clock: Clock) -> Journal:
         return MemoryJournal(clock=clock)
 
@@ -29,6 +33,10 @@ class TestSQLiteInMemory(JournalConformance):
 
 
 class TestSQLiteFile(JournalConformance):
+    """Rows: S0-120, S0-122, S1-K03, S1-K04, S1-K05, S1-K07, S1-041. Rules: 74, 84."""
+
+    """In a file. Rows: S0-120, S1-K04, S1-K05, S1-K03."""
+
     @pytest.fixture(autouse=True)
     def _folder(self) -> Iterator[None]:
         with tempfile.TemporaryDirectory() as folder:

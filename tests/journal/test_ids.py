@@ -20,6 +20,7 @@ _TIMES = st.lists(st.floats(-100, 2**38), min_size=2, max_size=30)
 
 @given(_TIMES)
 def test_each_id_is_greater_than_the_one_before_whatever_the_clock_does(times: list[float]) -> None:
+    """Rows: S1-K01. Rules: 74."""
     last: str | None = None
     for now in times:
         id = new_id(now, last)
@@ -86,7 +87,7 @@ def test_ids_of_one_run_are_fast_enough_to_matter_not() -> None:
     ],
 )
 def test_thread_ids_are_stored_as_text(given_: object, stored: str) -> None:
-    """Rule 83."""
+    """Rules: 83."""
     assert thread_key(given_) == stored
 
 
@@ -95,7 +96,7 @@ def test_thread_ids_are_stored_as_text(given_: object, stored: str) -> None:
     [True, False, None, 1.5, b"t", ["t"], {"$ne": None}, object(), "", "x" * 256, "a\x00b", "a\nb", "\x7f", "\x85", "a\ud800"],
 )  # fmt: skip
 def test_other_thread_ids_are_refused(bad: object) -> None:
-    """Rule 83."""
+    """Rules: 83."""
     with pytest.raises(InvalidThreadId) as caught:
         thread_key(bad)
     str(caught.value).encode()  # the message itself can be printed

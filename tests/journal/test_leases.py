@@ -73,7 +73,7 @@ def test_an_unknown_policy_is_refused(journal: Journal) -> None:
 
 
 def test_queue_is_first_come_first_served(journal: Journal) -> None:
-    """Case A19: five at once on one thread."""
+    """Five at once on one thread. Cases: A19."""
     lease = take(journal, "t", owner_of("0"))
     order: list[int] = []
 

@@ -242,12 +242,14 @@ def test_somebody_elses_database_is_left_alone(path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    """Rows: S4-044."""
     with pytest.raises(StoreError) as caught:
         SQLiteJournal(tmp_path / "no such folder" / "j.db")
     assert "no such folder" in caught.value.details["path"]
 
 
 def test_a_newer_schema_is_refused_and_left_alone(path: Path) -> None:
+    """Rows: S4-046."""
     journal = SQLiteJournal(path)
     grow(journal, "t", 2)
     second = SQLiteJournal(path)
@@ -269,6 +271,7 @@ def test_a_newer_schema_is_refused_and_left_alone(path: Path) -> None:
 
 
 def test_an_older_file_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows: S4-046."""
     journal = SQLiteJournal(path)
     rows = grow(journal, "t", 3)
     journal.close()
@@ -300,6 +303,7 @@ def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.
 
 
 def test_a_full_disk_writes_nothing_and_is_told(journal: SQLiteJournal) -> None:
+    """Rows: S1-K11, S1-041. Rules: 84."""
     rows = grow(journal, "t", 3)
     tip = rows[-1].id
     db = con(journal)
@@ -336,7 +340,7 @@ def test_in_a_full_group_what_fits_is_written(journal: SQLiteJournal) -> None:
 
 
 def test_only_the_journals_own_tables_are_touched(journal: SQLiteJournal) -> None:
-    """No input reaches SQL: an authorizer sees the same tables whatever the names are."""
+    """No input becomes SQL: an authorizer sees the same tables whatever the names are."""
     seen: set[str] = set()
 
     def allow(action: int, one: str | None, two: str | None, base: str | None, trigger: str | None) -> int:

@@ -71,10 +71,9 @@ def reached(journal: SQLiteJournal, thread: str) -> int:
 
 
 def test_what_was_acknowledged_outlives_a_kill(path: Path) -> None:
-    """S0-122, S1-K11: killed at random times, over and over, on one file."""
+    """Killed at random times, over and over, on one file. Rows: S0-122, S1-K11."""
     chance = random.Random(7)
     SQLiteJournal(path).close()
-    acknowledged = -1
     for _ in range(12):
         line = Line()
 
@@ -84,22 +83,24 @@ def test_what_was_acknowledged_outlives_a_kill(path: Path) -> None:
                 line.tell(step_on(journal, "t", durable=chance.random() < 0.2))
 
         child = fork(work)
-        line.listen()
+        first = line.listen()
         time.sleep(chance.random() * 0.03)
         kill(child)
-        told = line.rest()
-        acknowledged = told[-1] if told else acknowledged
+        acknowledged = (line.rest() or [first])[-1]
         assert sound(path)
         journal = SQLiteJournal(path)
         assert reached(journal, "t") in (acknowledged, acknowledged + 1)
-        acknowledged = step_on(journal, "t")
+        assert step_on(journal, "t") > acknowledged
         journal.close()
 
 
 @pytest.mark.skipif(library() is None, reason="SQLite is built into this Python; random kills are tested above")
 @pytest.mark.parametrize("durable", [False, True])
 def test_a_write_torn_in_the_middle_of_a_commit_damages_nothing(path: Path, durable: bool) -> None:
-    """S1-K11: SIGKILL with half of the n-th write done, in commits and in the copying back of the log at the end."""
+    """SIGKILL with half of the n-th write done, in commits and in the copying back of the log at the end.
+
+    Rows: S0-122, S1-K11.
+    """
     journal = SQLiteJournal(path)
     step_on(journal, "t")
     journal.close()
@@ -137,7 +138,7 @@ def _steps(path: Path) -> int:
 
 
 def test_two_processes_share_a_thread_by_its_lease(path: Path) -> None:
-    """Case A19 with processes: each step is taken once, none is lost."""
+    """Case A19 with processes: each step is taken once, none is lost. Rows: S0-122."""
 
     def work() -> None:
         journal = SQLiteJournal(path)
@@ -205,7 +206,7 @@ def test_a_child_of_a_warm_parent_writes_and_so_does_the_parent(journal: SQLiteJ
     for n in range(4):
 
         def work(n: int = n) -> None:
-            assert len(journal.history("t")) == 5 + 2 * n
+            assert len(journal.history("t")) in (5 + 2 * n, 6 + 2 * n)  # the parent may have gone on
             step_on(journal, f"child{n}")
             heard: list[BaseException | None] = []
             row = checkpoint(Ids()())
@@ -220,7 +221,7 @@ def test_a_child_of_a_warm_parent_writes_and_so_does_the_parent(journal: SQLiteJ
         journal.chain("t")
         tip = journal.history("t")[0]
         put(journal, "t", one := checkpoint(later(tip.id)))
-        assert ended(child) == 0 or n == -1
+        assert ended(child) == 0
         put(journal, "t", checkpoint(later(one.id)))
         assert reached(journal, f"child{n}") == 0
         assert len(journal.history(f"queued{n}")) == 1

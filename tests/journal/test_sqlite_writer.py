@@ -74,6 +74,7 @@ def queued(journal: SQLiteJournal, *batches: Batch) -> list[list[BaseException |
 
 
 def test_a_small_step_is_one_insert(journal: SQLiteJournal) -> None:
+    """Rows: S1-073."""
     grow(journal, "t", 3)
     tip = journal.history("t")[0]
     lease = journal.acquire("t", "p/1", 30)
@@ -96,6 +97,7 @@ def test_batches_that_wait_share_a_transaction(journal: SQLiteJournal) -> None:
 
 
 def test_a_refusal_in_a_group_is_one_batchs_own(journal: SQLiteJournal) -> None:
+    """Rows: S1-073."""
     (row,) = grow(journal, "t", 1)
     send(journal, "t", answer(row.id, "q"))
     old = journal.acquire("u", "p/1", -1)
@@ -341,6 +343,7 @@ def test_closing_writes_what_was_submitted(path: Path) -> None:
 
 
 def test_a_small_step_costs_few_bytes(path: Path) -> None:
+    """Rows: S1-071."""
     SQLiteJournal(path).close()
     empty = os.path.getsize(path)
     journal = SQLiteJournal(path)
