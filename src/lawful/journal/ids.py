@@ -34,7 +34,9 @@ def new_id(now: float, after: str | None = None) -> str:
 
     Raises: ValidationError, if ``after`` is no UUID in lower-case text.
     """
-    ticks = int(now * 4_096_000) if now > 0 else 0  # 48 bits of milliseconds, then 12 bits of a millisecond's parts (RFC 9562, method 3)
+    ticks = (
+        int(now * 4_096_000) if now > 0 else 0
+    )  # 48 bits of milliseconds, then 12 bits of a millisecond's parts (RFC 9562, method 3)
     h = f"{ticks >> 12:012x}7{ticks & 0xFFF:03x}{_VARIANT | _chance.getrandbits(_FRESH):016x}"
     text = f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
     if after is None or text > after:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lawful.core.errors import HeadMoved
-from lawful.journal.checks import check_limit, check_scalar, check_text, labelled, read_only, refuse
+from lawful.journal.checks import check_append, check_limit, check_text, labelled, read_only
 from lawful.journal.records import EffectEvent, Operation
 
 
@@ -19,35 +18,6 @@ class EffectRows:
         self.operations: dict[str, Operation] = {}
         self.events: dict[str, tuple[EffectEvent, ...]] = {}
         self.marks: dict[str, bytes] = {}
-
-
-def check_append(operation: Operation, events: Sequence[EffectEvent], version: int) -> None:
-    """Refuse events that do not follow ``version``, or an operation that does not end with them."""
-    op_id = operation.op_id
-    check_text(op_id, "op_id")
-    if not events:
-        raise refuse(f"operation {op_id!r}: append needs at least one event", "append", op_id=op_id)
-    first = events[0].seq
-    if first != version + 1:
-        raise HeadMoved(
-            f"operation {op_id!r} has {version} events, so the next is {version + 1}, not {first}: read it again",
-            component="journal",
-            operation="append",
-            details={"op_id": op_id, "version": str(version), "seq": str(first)},
-        )
-    for offset, event in enumerate(events):
-        if event.op_id != op_id or event.seq != first + offset:
-            raise refuse(
-                f"operation {op_id!r}: event {event.seq} of {event.op_id!r} stands where {first + offset} should",
-                "append",
-            )
-    if operation.version != events[-1].seq:
-        raise refuse(
-            f"operation {op_id!r}: its version is {operation.version}, its last event {events[-1].seq}", "append"
-        )
-    for key, value in operation.labels.items():
-        check_text(key, "label")
-        check_scalar(value, f"label {key!r}")
 
 
 class MemoryEffectTx:

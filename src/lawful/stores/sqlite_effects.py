@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lawful.journal.checks import check_limit, check_text, corrupt, labelled, read_only
-from lawful.journal.memory_effects import check_append
+from lawful.journal.checks import check_append, check_limit, check_text, corrupt, labelled, read_only
 from lawful.journal.records import EffectEvent, Operation
 from lawful.stores.sqlite_link import Link
 from lawful.stores.sqlite_rows import (

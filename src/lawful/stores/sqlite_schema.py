@@ -59,6 +59,15 @@ MIGRATIONS: tuple[str, ...] = (_FIRST,)
 """Statement n brings a file from version n to n + 1; a file is at version ``len(MIGRATIONS)``."""
 
 
+_SETTINGS = (
+    "fullfsync=ON",  # what FULL means on macOS; elsewhere it changes nothing
+    "recursive_triggers=ON",  # so that REPLACE meets the triggers that guard events
+    "trusted_schema=OFF",
+    "temp_store=MEMORY",
+    "journal_size_limit=16777216",
+)
+
+
 def version() -> int:
     """The schema version that this library writes."""
     return len(MIGRATIONS)
@@ -103,7 +112,7 @@ def prepare(con: sqlite3.Connection, path: str, patience: float) -> None:
     if _stored(con, path) == 0:
         con.execute("PRAGMA auto_vacuum=INCREMENTAL")
     _write_ahead(con, patience)
-    for pragma in ("recursive_triggers=ON", "trusted_schema=OFF", "temp_store=MEMORY", "journal_size_limit=16777216"):
+    for pragma in _SETTINGS:
         con.execute(f"PRAGMA {pragma}")
     if _stored(con, path) == version():
         return
