@@ -30,6 +30,39 @@ if TYPE_CHECKING:
     from lawful.effects import Unavailable as Unavailable
     from lawful.effects import effect as effect
     from lawful.effects import recover as recover
+    from lawful.graph import END as END
+    from lawful.graph import START as START
+    from lawful.graph import UNSET as UNSET
+    from lawful.graph import AnyValue as AnyValue
+    from lawful.graph import BinaryOperatorAggregate as BinaryOperatorAggregate
+    from lawful.graph import CachePolicy as CachePolicy
+    from lawful.graph import Command as Command
+    from lawful.graph import CompiledStateGraph as CompiledStateGraph
+    from lawful.graph import Done as Done
+    from lawful.graph import EphemeralValue as EphemeralValue
+    from lawful.graph import Failed as Failed
+    from lawful.graph import Interrupt as Interrupt
+    from lawful.graph import LastValue as LastValue
+    from lawful.graph import LastValueAfterFinish as LastValueAfterFinish
+    from lawful.graph import NamedBarrierValue as NamedBarrierValue
+    from lawful.graph import NamedBarrierValueAfterFinish as NamedBarrierValueAfterFinish
+    from lawful.graph import Overwrite as Overwrite
+    from lawful.graph import Paused as Paused
+    from lawful.graph import PregelTask as PregelTask
+    from lawful.graph import RunResult as RunResult
+    from lawful.graph import Runtime as Runtime
+    from lawful.graph import Send as Send
+    from lawful.graph import StateGraph as StateGraph
+    from lawful.graph import StateSnapshot as StateSnapshot
+    from lawful.graph import StreamWriter as StreamWriter
+    from lawful.graph import TimeoutPolicy as TimeoutPolicy
+    from lawful.graph import Topic as Topic
+    from lawful.graph import UntrackedValue as UntrackedValue
+    from lawful.graph import get_stream_writer as get_stream_writer
+    from lawful.graph import interrupt as interrupt
+    from lawful.graph import last as last
+    from lawful.graph import topic as topic
+    from lawful.graph import untracked as untracked
     from lawful.journal.memory import MemoryJournal as MemoryJournal
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
 else:

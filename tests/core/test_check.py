@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -175,7 +176,7 @@ FITS: list[tuple[Any, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("note, values", FITS, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize("note, values", FITS, ids=lambda v: re.sub(" at 0x[0-9a-f]+", "", str(v))[:40])
 def test_what_fits_passes(note: Any, values: list[Any]) -> None:
     check = compile_check(note, where="key")
     assert [check(value) for value in values] == [None] * len(values)
@@ -238,7 +239,7 @@ MISSES: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize("note, value, message", MISSES, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize("note, value, message", MISSES, ids=lambda v: re.sub(" at 0x[0-9a-f]+", "", str(v))[:40])
 def test_what_does_not_fit_is_told_with_its_place(note: Any, value: Any, message: str) -> None:
     assert compile_check(note, where="key")(value) == message
 

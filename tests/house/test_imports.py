@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
 from collections.abc import Callable
-from types import FunctionType
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 import lawful
+import lawful.effects
+import lawful.graph
 from support.tree import environment
 
 pytestmark = pytest.mark.unit
@@ -52,6 +56,20 @@ def test_every_name_of_the_face_is_there() -> None:
     assert missing == []
     assert set(FACE) <= set(dir(lawful))
     assert len(FACE) <= 45
+
+
+@pytest.mark.parametrize("package", [lawful, lawful.graph, lawful.effects], ids=lambda package: package.__name__)
+def test_a_type_checker_sees_the_names_that_a_program_sees(package: ModuleType) -> None:
+    assert package.__file__ is not None
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    told = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(set(package.__all__) - told) == []
+    assert sorted(name for name in told - {"annotations", "face"} if not hasattr(package, name)) == []
 
 
 def test_every_class_and_function_of_the_face_says_what_it_does() -> None:
