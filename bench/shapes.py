@@ -91,8 +91,15 @@ def kilobyte() -> dict[str, Any]:
 class Meter:
     """How many tasks were in flight at once."""
 
-    now: int = field(default=0)
-    top: int = field(default=0)
+    now: int = 0
+    top: int = 0
+    counting: bool = True
+    """Only until the warm-up has looked: counting is no engine's cost."""
+
+    def peak(self) -> int:
+        """The most there were; from now on nothing is counted."""
+        self.counting = False
+        return self.top
 
     def __enter__(self) -> None:
         self.now += 1
@@ -166,14 +173,23 @@ def part(mode: Mode, pause: float = 0.0) -> Callable[[Any], Any]:
     return plain
 
 
-def sent(mode: Mode, meter: Meter) -> Callable[[Any], Any]:
-    """A task of Send: its number into the merged list. Async, it gives way once, so that all are in flight together."""
+def sent(mode: Mode, meter: Meter, waits: bool = True) -> Callable[[Any], Any]:
+    """A task of Send: its number into the merged list. Async and waiting, it gives way once, so that all overlap."""
+    if mode == "async" and not waits:
+
+        async def straight(state: Any) -> dict[str, Any]:
+            return {"parts": [state["count"]]}
+
+        return straight
     if mode == "async":
 
         async def apiece(state: Any) -> dict[str, Any]:
-            with meter:
+            if meter.counting:
+                with meter:
+                    await asyncio.sleep(0)
+            else:
                 await asyncio.sleep(0)
-                return {"parts": [state["count"]]}
+            return {"parts": [state["count"]]}
 
         return apiece
 

@@ -60,15 +60,15 @@ class GraphPeer(ABC):
         graph = self.face.fan(branches, shapes.part(mode, pause))
         return self._job(graph, {"count": 0, "parts": []}, branches, "parts", branches, mode)
 
-    def send(self, tasks: int, mode: Mode) -> Job | None:
-        """One node sent to many times; async tasks give way once and are counted while in flight."""
+    def send(self, tasks: int, mode: Mode, waits: bool = True) -> Job | None:
+        """One node sent to many times; async tasks that wait give way once and are counted while in flight."""
         meter = shapes.Meter()
-        graph = self.face.spray(tasks, shapes.sent(mode, meter))
+        graph = self.face.spray(tasks, shapes.sent(mode, meter, waits))
         want = tasks * (tasks - 1) // 2
         job = self._job(graph, {"count": 0, "parts": []}, tasks, "parts", want, mode)
-        if mode != "async":
+        if mode != "async" or not waits:
             return job
-        return Job(job.units, job.expect, acall=job.acall, peak=lambda: meter.top)
+        return Job(job.units, job.expect, acall=job.acall, peak=meter.peak)
 
     def concurrent(self, runs: int, steps: int, mode: Mode) -> Job | None:
         """Many invocations of one short chain under one `gather`."""

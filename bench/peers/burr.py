@@ -161,7 +161,7 @@ def _branched(count: int, node: Any, mode: Mode, expect: int, meter: shapes.Mete
     outer = GraphBuilder().with_actions(all=kind(count, graph)).build()
     job = _job(outer, "all", {"count": 0}, count, mode, halt_after=["all"])
     assert job is not None
-    return Job(count, expect, call=job.call, acall=job.acall, peak=(lambda: meter.top) if meter else None)
+    return Job(count, expect, call=job.call, acall=job.acall, peak=meter.peak if meter else None)
 
 
 def fanout(branches: int, mode: Mode, pause: float = 0.0) -> Job | None:
@@ -182,9 +182,9 @@ def fanout(branches: int, mode: Mode, pause: float = 0.0) -> Job | None:
     return _branched(branches, aone if mode == "async" else one, mode, branches)
 
 
-def send(tasks: int, mode: Mode) -> Job | None:
+def send(tasks: int, mode: Mode, waits: bool = True) -> Job | None:
     """`MapStates`; async tasks give way once and are counted while in flight."""
-    meter = shapes.Meter()
+    meter = shapes.Meter(counting=waits)
 
     @action(reads=["count"], writes=["part"])
     def one(state: State) -> State:
@@ -192,13 +192,16 @@ def send(tasks: int, mode: Mode) -> Job | None:
 
     @action(reads=["count"], writes=["part"])
     async def aone(state: State) -> State:
-        with meter:
+        if meter.counting:
+            with meter:
+                await asyncio.sleep(0)
+        elif waits:
             await asyncio.sleep(0)
-            return state.update(part=state["count"])
+        return state.update(part=state["count"])
 
     want = tasks * (tasks - 1) // 2
     if mode == "async":
-        return _branched(tasks, aone, mode, want, meter)
+        return _branched(tasks, aone, mode, want, meter if waits else None)
     return _branched(tasks, one, mode, want)
 
 

@@ -58,7 +58,7 @@ class LangGraphDelta(LangGraph):
     def fanout(self, branches: int, mode: Mode, pause: float = 0.0) -> Job | None:
         return None
 
-    def send(self, tasks: int, mode: Mode) -> Job | None:
+    def send(self, tasks: int, mode: Mode, waits: bool = True) -> Job | None:
         return None
 
     def concurrent(self, runs: int, steps: int, mode: Mode) -> Job | None:

@@ -98,12 +98,12 @@ def fanout(branches: int, mode: Mode, pause: float = 0.0) -> Job | None:
     return _branches(shapes.part(mode, pause), [state] * branches, mode, branches, threads=pause > 0)
 
 
-def send(tasks: int, mode: Mode) -> Job | None:
+def send(tasks: int, mode: Mode, waits: bool = True) -> Job | None:
     """The same function over many inputs."""
     meter = shapes.Meter()
-    node = shapes.sent(mode, meter)
+    node = shapes.sent(mode, meter, waits)
     job = _branches(node, [{"count": i} for i in range(tasks)], mode, tasks * (tasks - 1) // 2)
-    return job if mode != "async" else Job(job.units, job.expect, acall=job.acall, peak=lambda: meter.top)
+    return job if mode != "async" or not waits else Job(job.units, job.expect, acall=job.acall, peak=meter.peak)
 
 
 def concurrent(runs: int, steps: int, mode: Mode) -> Job | None:

@@ -54,7 +54,7 @@ def _job(graph: Graph[Any, Any, Any, Any], units: int, expect: int, meter: shape
     async def acall() -> Any:
         return await graph.run(state=Carried(stop=units), infer_name=False)
 
-    return Job(units, expect, acall=acall, peak=(lambda: meter.top) if meter else None)
+    return Job(units, expect, acall=acall, peak=meter.peak if meter else None)
 
 
 def cycle(steps: int, mode: Mode) -> Job | None:
@@ -101,26 +101,29 @@ def fanout(branches: int, mode: Mode, pause: float = 0.0) -> Job | None:
     return _job(g.build(), branches, branches)
 
 
-def send(tasks: int, mode: Mode) -> Job | None:
+def send(tasks: int, mode: Mode, waits: bool = True) -> Job | None:
     """A mapping edge; tasks give way once and are counted while in flight."""
     if mode != "async":
         return None
     g = _new()
-    meter = shapes.Meter()
+    meter = shapes.Meter(counting=waits)
 
     async def spread(ctx: Any) -> list[int]:
         return list(range(tasks))
 
     async def one(ctx: Any) -> int:
-        with meter:
+        if meter.counting:
+            with meter:
+                await asyncio.sleep(0)
+        elif waits:
             await asyncio.sleep(0)
-            return ctx.inputs
+        return ctx.inputs
 
     source, target = g.step(spread, node_id="spread"), g.step(one, node_id="one")
     join = g.join(reduce_sum, initial=0)
     edges = [g.edge_from(g.start_node).to(source), g.edge_from(source).map().to(target)]
     g.add(*edges, g.edge_from(target).to(join), g.edge_from(join).to(g.end_node))
-    return _job(g.build(), tasks, tasks * (tasks - 1) // 2, meter)
+    return _job(g.build(), tasks, tasks * (tasks - 1) // 2, meter if waits else None)
 
 
 def concurrent(runs: int, steps: int, mode: Mode) -> Job | None:

@@ -139,6 +139,8 @@ def rows(s: Sizes) -> list[Row]:
     for mode, sizes in (("sync", s.fanout), ("async", s.fanout), ("mixed", s.fanout)):
         found += _sized("fanout", "fan-out of {}, a branch", sizes, mode, _fanout)
     found += _sized("send", "Send of {}, all in flight together, a task", s.send, "async", _send)
+    straight, most = f"Send of {s.send[-1]:,} of nodes that never wait, a task (async)", s.send[-1]
+    found.append(timed(f"send/{most}/straight", straight, lambda peer: peer.send(most, "async", False)))
     found += _sized("send", "Send of {}, a task", s.send, "sync", _send)
     found += [_sleepers("sync"), _sleepers("async")]
     runs = f"{s.runs:,} concurrent runs of 10 steps, a step"
