@@ -255,4 +255,4 @@ def _prune_space(space: Space, now: float, keep_last: int, keep_every: int | Non
 
 def _bare(row: Checkpoint) -> Checkpoint:
     """What rebuilding a kept descendant needs of a row that is out of sight."""
-    return msgspec.structs.replace(row, head=b"", metadata={}, delta=b"" if row.snapshot is not None else row.delta)
+    return msgspec.structs.replace(row, metadata={}, delta=b"" if row.snapshot is not None else row.delta)

@@ -182,7 +182,7 @@ class Journal(Protocol):
 
         Of each namespace the newest ``keep_last``, and every checkpoint whose step divides by ``keep_every``, stay;
         with ``older_than`` only those older than so many seconds may go. Rows that a kept one needs to be rebuilt stay
-        out of sight, bare of head and metadata.
+        out of sight, without their metadata.
         """
         ...
 

@@ -117,9 +117,7 @@ def _lines(link: Link, space: int) -> list[Line]:
 def _hide(link: Link, space: int, thread: str, ns: str, id: bytes) -> None:
     row = link.con.execute(f"SELECT {COLUMNS} FROM checkpoint WHERE space=? AND id=?", (space, id)).fetchone()
     found = checkpoint_of(row, thread, ns)
-    bare = msgspec.structs.replace(
-        found, head=b"", metadata={}, delta=b"" if found.snapshot is not None else found.delta
-    )
+    bare = msgspec.structs.replace(found, metadata={}, delta=b"" if found.snapshot is not None else found.delta)
     values = checkpoint_row(bare, branch=bool(row[6]), hidden=True)
     marks = ",".join("?" * len(values))
     link.con.execute(f"UPDATE checkpoint SET ({COLUMNS}) = ({marks}) WHERE space=? AND id=?", (*values, space, id))
