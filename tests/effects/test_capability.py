@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from lawful.core.errors import ConfigurationError
 from lawful.effects.capability import (
     MARGIN,
@@ -165,6 +166,11 @@ def test_promises_join_and_contradictions_are_refused() -> None:
     assert promise(joined, Keyed) == Keyed(86400.0, 60.0)
     assert promise(joined, Opaque) is None
     assert (minutes(2), days(1)) == (120.0, 86400.0)
-    for wrong in (lambda: Opaque() & Natural(), lambda: Natural() & Natural(), lambda: Keyed(0, 1), lambda: Lookup(lag=-1)):
+    for wrong in (
+        lambda: Opaque() & Natural(),
+        lambda: Natural() & Natural(),
+        lambda: Keyed(0, 1),
+        lambda: Lookup(lag=-1),
+    ):
         with pytest.raises(ConfigurationError):
             wrong()

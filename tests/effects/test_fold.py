@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
 from lawful.core.clock import FixedClock
 from lawful.core.errors import InvalidTransition, StaleEvidence
 from lawful.core.questions import Principal
@@ -16,7 +17,7 @@ from lawful.effects import states as st
 from lawful.effects.policy import Policy, RequireApproval
 from lawful.effects.transitions import replay
 from lawful.journal.memory import MemoryJournal
-from support.effects import CAPABILITIES, Forge, PullRequest, Publish, evidence
+from support.effects import CAPABILITIES, Forge, Publish, PullRequest, evidence
 
 pytestmark = pytest.mark.property
 
@@ -108,7 +109,12 @@ class Operations(RuleBasedStateMachine):
 
     @invariant()
     def at_most_one_effect_unless_a_person_was_wrong(self) -> None:
-        if hasattr(self, "ledger") and not self.ruled and "natural" not in self.capability and "keyed" not in self.capability:
+        if (
+            hasattr(self, "ledger")
+            and not self.ruled
+            and "natural" not in self.capability
+            and "keyed" not in self.capability
+        ):
             assert len(self.forge.applied) <= 1
 
 

@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from lawful.core.clock import FixedClock
-from lawful.core.errors import CorruptRecord, InvalidTransition, OperationConflict, OperationExists, StaleEvidence, ToolError
+from lawful.core.errors import (
+    CorruptRecord,
+    InvalidTransition,
+    OperationConflict,
+    OperationExists,
+    StaleEvidence,
+    ToolError,
+)
 from lawful.core.questions import Principal
 from lawful.effects import (
     Abandoned,
@@ -41,7 +49,7 @@ from lawful.effects.policy import Policy, RequireApproval, publication_policy
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
-from support.effects import KEYED, STRONG, Forge, PullRequest, Publish, evidence
+from support.effects import KEYED, STRONG, Forge, Publish, PullRequest, evidence
 
 pytestmark = pytest.mark.unit
 
@@ -164,8 +172,8 @@ def test_a_key_is_used_again_only_while_it_is_remembered(after: float, calls: in
 
 def _claim_and_die(journal: Journal, publish: Publish) -> None:
     """Leave a claim without an outcome, by a claimant whose lease nobody holds."""
-    from lawful.effects.moves import claim
     from lawful.effects.log import write
+    from lawful.effects.moves import claim
     from lawful.effects.policy import OPEN, Decision
 
     def work(tx: Any) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
+
 from lawful.core.result import Ok
 from lawful.effects import events as ev
 from lawful.effects import states as st
@@ -32,7 +34,6 @@ from lawful.effects.moves import Claimant, Reply, Taken, claim, reconcile, settl
 from lawful.effects.policy import OPEN, Decision
 from lawful.effects.states import State
 from lawful.effects.transitions import step
-from msgspec.structs import replace
 from support.effects import OP, record
 
 pytestmark = pytest.mark.property

@@ -6,6 +6,7 @@ import copy
 from itertools import product
 
 import pytest
+
 from lawful.core.errors import ConfigurationError
 from lawful.core.questions import Principal
 from lawful.effects.evidence import Approval, Revision, binding
@@ -72,12 +73,11 @@ def test_expiry_and_revocation_count_from_their_very_second(now: float, counts: 
     assert rule.check(Matter(INTENT, approvals=(revoked,), now=now)).holds is counts
 
 
-@pytest.mark.parametrize(
-    "changed", ["op_id", "tool", "tool_version", "args_hash", "revision", "policy_hash"]
-)
+@pytest.mark.parametrize("changed", ["op_id", "tool", "tool_version", "args_hash", "revision", "policy_hash"])
 def test_an_approval_is_bound_to_every_part_of_the_intent(changed: str) -> None:
-    fields = {name: getattr(INTENT, name) for name in INTENT.__struct_fields__}
-    other = IntentRecord(**{**fields, changed: "something else"})
+    from msgspec.structs import replace
+
+    other: IntentRecord = replace(INTENT, **{changed: "something else"})
     assert binding(other) != binding(INTENT)
     finding = RequireApproval().check(Matter(other, approvals=(approval(INTENT),)))
     assert not finding.holds

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+
 from lawful.core.errors import Failure, ValidationError
 from lawful.core.result import Err, Ok, Result
 from lawful.effects.capability import Found, NotFound, Unavailable

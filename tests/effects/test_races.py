@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from lawful.effects import EffectContext, InProgress, Ledger, Opaque, Succeeded
 from lawful.effects.outcomes import Outcome
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
-from support.effects import Forge, PullRequest, Publish
+from support.effects import Forge, Publish, PullRequest
 
 pytestmark = pytest.mark.integration
 
@@ -51,7 +52,9 @@ def test_of_sixteen_threads_one_claims(kind: str, tmp_path: Path) -> None:
         thread.join(30)
     assert len(outcomes) == WORKERS
     assert forge.calls == 1
-    assert [type(outcome) for outcome in outcomes if isinstance(outcome, Succeeded) and not outcome.recorded] == [Succeeded]
+    assert [type(outcome) for outcome in outcomes if isinstance(outcome, Succeeded) and not outcome.recorded] == [
+        Succeeded
+    ]
     assert sum(isinstance(outcome, InProgress) for outcome in outcomes) >= WORKERS - 2
     kinds = [type(event).__name__ for event in Ledger(journal).events("publish:acme@abc")]
     assert kinds.count("Claimed") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as strategies_
+
 from lawful.core.errors import InvalidTransition
 from lawful.core.result import Err, Ok
 from lawful.effects import events as ev
@@ -17,9 +18,9 @@ from support.effects import (
     PERMITTED,
     approval,
     claimed,
-    evidence,
     every_event,
     every_state,
+    evidence,
     past,
     receipt,
     record,

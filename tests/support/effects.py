@@ -48,7 +48,9 @@ def claimed(fence: int = 1, at: float = 10.0, op: str = OP) -> ev.Claimed:
     return ev.Claimed(op, at, fence=fence, owner=f"w{fence}", lease_until=at + 30.0, send_deadline=at + 10.0)
 
 
-def evidence(name: str = "e1", kind: str = "tests", revision: str = "abc", verdict: bool = True, **more: Any) -> Evidence:
+def evidence(
+    name: str = "e1", kind: str = "tests", revision: str = "abc", verdict: bool = True, **more: Any
+) -> Evidence:
     return Evidence(name, kind, revision, verdict, "ci", 0.0, **more)
 
 

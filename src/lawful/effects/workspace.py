@@ -34,11 +34,12 @@ class Workspace(Struct, frozen=True):
 
     def within(self, name: str) -> Path:
         """The path of a file in this workspace. Raises: ValidationError, if ``name`` leads out of it or into ``.git``."""
-        root = self.path.resolve()
-        target = (root / name).resolve()
-        if not name or "\0" in name or root not in target.parents or ".git" in target.relative_to(root).parts:
-            raise ValidationError(f"{name!r} leads out of the workspace", component="workspace", operation="within")
-        return target
+        if name and "\0" not in name:
+            root = self.path.resolve()
+            target = (root / name).resolve()
+            if root in target.parents and ".git" not in target.relative_to(root).parts:
+                return target
+        raise ValidationError(f"{name!r} leads out of the workspace", component="workspace", operation="within")
 
     def tree(self, *, timeout: float = 60.0) -> str:
         """Write the files as they are now to the repository's object store; gives the tree's id.
