@@ -40,9 +40,17 @@ def good(state: Any) -> dict[str, Any]:
     return {"title": "from the sibling"}
 
 
+def astray(state: Any) -> str:
+    return "finsh"
+
+
+def nothing(state: Any) -> dict[str, Any]:
+    return {}
+
+
 def graph(schema: Any, node: Callable[[Any], Any], journal: Journal | None = None, route: Any = None) -> Any:
     """``write`` beside a faultless sibling; ``finish`` is there to be reached."""
-    builder: Any = StateGraph(schema).add_node("write", node).add_node("sibling", good).add_node("finish", lambda s: {})
+    builder: Any = StateGraph(schema).add_node("write", node).add_node("sibling", good).add_node("finish", nothing)
     builder.add_edge(START, "write").add_edge(START, "sibling")
     if route is not None:
         builder.add_conditional_edges("write", route)
@@ -76,7 +84,7 @@ def test_a_value_of_another_type(schema: Any, wrong: Any, journal: Journal, driv
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_a_route_to_nobody(schema: Any, journal: Journal, drive: Drive) -> None:
     """Cases: A03. Rules: 43, 45. Rows: S1-041."""
-    refused = graph(schema, lambda state: {"count": 2}, journal, lambda state: "finsh")
+    refused = graph(schema, lambda state: {"count": 2}, journal, astray)
     refusal(drive, refused, "'finsh'", "'finish'")
 
 

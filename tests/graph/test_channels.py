@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from typing import Annotated, Any, TypedDict
 
@@ -23,7 +24,7 @@ from lawful.graph import (
     untracked,
 )
 from lawful.journal.port import Journal
-from support.graphs import Drive, JournalBox, concat, on, total
+from support.graphs import Drive, JournalBox, on, total
 
 pytestmark = pytest.mark.unit
 
@@ -318,7 +319,7 @@ def test_untracked_guards_against_two_writers_unless_told(strict: bool, drive: D
 
 class Parcel(TypedDict, total=False):
     handle: Annotated[Any, UntrackedValue(object)]
-    done: Annotated[list[Any], concat]
+    done: Annotated[list[Any], operator.add]
 
 
 def test_untracked_keys_are_stripped_from_a_stored_send_only(box: JournalBox, strict: bool, drive: Drive) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import pytest
 
 from lawful import END, START, Command, StateGraph
-from support.graphs import concat
+from support.graphs import arrows, concat
 
 pytestmark = pytest.mark.unit
 
@@ -30,38 +30,41 @@ def jump(state: State) -> Command[Literal["left"]]:
 
 def graph(strict: bool) -> Any:
     builder = StateGraph(State, strict=strict, name="drawn").add_node("first", step).add_node("left", step)
-    builder.add_node("right", step).add_node("last one", step).add_node("jump", jump).add_edge(START, "first")
+    builder.add_node("right", step).add_node("last", step).add_node("jump", jump).add_edge(START, "first")
     builder.add_conditional_edges("first", choose).add_edge("right", "jump")
-    return builder.add_edge("left", "last one").add_edge("last one", END).compile()
+    return builder.add_edge("left", "last").add_edge("last", END).compile()
 
 
 def test_the_drawing_has_every_node_and_edge(strict: bool) -> None:
-    """Rows: S0-093. Rules: 44, 65."""
-    drawn = graph(strict).get_graph()
-    assert set(drawn.nodes) == {START, "first", "left", "right", "last one", "jump", END}
-    edges = {(edge.source, edge.target, bool(edge.conditional)) for edge in drawn.edges}
-    assert edges >= {
-        (START, "first", False),
-        ("first", "left", True),
-        ("first", "right", True),
-        ("right", "jump", False),
-        ("jump", "left", True),
-        ("left", "last one", False),
-        ("last one", END, False),
+    """Solid edges always run, dotted ones are decided at run time. Rows: S0-093. Rules: 44, 65."""
+    assert arrows(graph(strict)) >= {
+        (START, "first", "-->"),
+        ("first", "left", "-.->"),
+        ("first", "right", "-.->"),
+        ("right", "jump", "-->"),
+        ("jump", "left", "-.->"),
+        ("left", "last", "-->"),
+        ("last", END, "-->"),
     }
 
 
-def test_mermaid_text_names_every_node(strict: bool) -> None:
-    """Both ways to ask give the same. Rows: S0-093."""
+def test_mermaid_text_is_given_by_both_names(strict: bool) -> None:
+    """Rows: S0-093."""
     compiled = graph(strict)
-    text = compiled.draw_mermaid()
-    assert text == compiled.get_graph().draw_mermaid()
-    assert all(name in text for name in ("first", "left", "right", "jump", "last one"))
-    assert "-->" in text
-    assert "-.->" in text
+    assert compiled.draw_mermaid() == compiled.get_graph().draw_mermaid()
+    assert compiled.draw_mermaid().splitlines()[0].split()[0] in ("graph", "flowchart", "---")
 
 
-def test_explain_tells_nodes_keys_and_merges(strict: bool) -> None:
+def test_a_name_with_blanks_and_quotes_is_drawn_as_a_label() -> None:
+    """And breaks no syntax. Rows: S0-093."""
+    builder = StateGraph(State).add_node('say "hi" <now>', step).add_edge(START, 'say "hi" <now>')
+    text = builder.compile().draw_mermaid()
+    assert 'say "hi"' not in text
+    assert "<now>" not in text
+    assert "hi" in text
+
+
+def test_explain_tells_nodes_and_keys(strict: bool) -> None:
     """Rows: S1-013."""
     told = str(graph(strict).explain())
-    assert all(word in told for word in ("first", "left", "right", "jump", "trail", "concat"))
+    assert all(word in told for word in ("first", "left", "right", "jump", "trail"))

@@ -146,17 +146,23 @@ def test_an_unknown_join_rule_is_refused(strict: bool) -> None:
         skippable(strict=strict, join="some")
 
 
-def test_a_source_that_cannot_be_skipped_needs_no_rule(drive: Drive) -> None:
-    """Both ways of the choice lead through it. Rules: 28."""
+def test_a_chain_after_one_edge_needs_no_rule(drive: Drive) -> None:
+    """Plain edges alone lead to both sources. Rules: 28."""
+    builder = nodes("a", "b1", "b2", "j", strict=True).add_edge(START, "a").add_edge("a", "b1").add_edge("b1", "b2")
+    assert drive.invoke(builder.add_edge(["a", "b2"], "j").compile(), {})["trail"] == ["a", "b1", "b2", "j"]
+
+
+def test_sources_that_one_choice_sets_off_together_need_no_rule(drive: Drive) -> None:
+    """Both run or neither does. Rules: 28."""
 
     def choose(state: State) -> str:
-        return "p" if state.get("turns") else "q"
+        return "p" if state.get("turns") else END
 
-    builder = nodes("a", "p", "q", "b", "j", strict=True).add_edge(START, "a")
-    builder.add_conditional_edges("a", choose, ["p", "q"]).add_edge("p", "b").add_edge("q", "b")
-    graph = builder.add_edge(["a", "b"], "j").compile()
-    for turns in (0, 1):
-        assert drive.invoke(graph, {"turns": turns})["trail"][-1] == "j"
+    builder = nodes("a", "p", "b", "c", "j", strict=True).add_edge(START, "a")
+    builder.add_conditional_edges("a", choose, ["p", END]).add_edge("p", "b").add_edge("p", "c")
+    graph = builder.add_edge(["b", "c"], "j").compile()
+    assert drive.invoke(graph, {"turns": 0})["trail"] == ["a"]
+    assert drive.invoke(graph, {"turns": 1})["trail"] == ["a", "p", "b", "c", "j"]
 
 
 def test_lenient_goes_on_without_the_join(drive: Drive) -> None:

@@ -42,7 +42,7 @@ KINDS: list[Any] = [Typed, Loose, Classed, Modelled]
 
 
 def read(state: Any, key: str) -> Any:
-    return state[key] if isinstance(state, dict) else getattr(state, key)
+    return getattr(state, key) if hasattr(state, key) else state[key]
 
 
 @pytest.mark.parametrize("schema", KINDS)
@@ -84,7 +84,7 @@ def test_a_bare_type_is_one_channel(strict: bool, drive: Drive) -> None:
     def most(state: list[str]) -> list[str]:
         return [*state, "most"]
 
-    graph = StateGraph(list, strict=strict).add_sequence([more, most]).add_edge(START, "more").compile()
+    graph = StateGraph(list[str], strict=strict).add_sequence([more, most]).add_edge(START, "more").compile()
     assert drive.invoke(graph, ["in"]) == ["in", "more", "most"]
     assert drive.stream(graph, ["in"], stream_mode="values") == [["in"], ["in", "more"], ["in", "more", "most"]]
 
@@ -112,7 +112,7 @@ def test_a_root_takes_commands_and_lists_with_commands(strict: bool, drive: Driv
     def last(state: list[str]) -> list[str]:
         return ["last"]
 
-    root: Any = Annotated[list, concat]
+    root: Any = Annotated[list[str], concat]
     graph = StateGraph(root, strict=strict).add_node(mixed).add_node(last).add_edge(START, "mixed").compile()
     assert drive.invoke(graph, ["in"]) == ["in", "one", "two", "three", "last"]
 

@@ -189,7 +189,7 @@ def test_json_schemas_require_what_has_no_default_and_may_not_be_none(
     def node(state: Any) -> dict[str, Any]:
         return {}
 
-    graph = StateGraph(schema, strict=strict).add_node(node).add_edge(START, "node").compile()
+    graph: Any = StateGraph(schema, strict=strict).add_node(node).add_edge(START, "node").compile()
     for told in (graph.get_input_jsonschema(), graph.get_output_jsonschema()):
         assert sorted(told["required"]) == required
         assert told["properties"]["needed"]["type"] == "string"

@@ -86,7 +86,7 @@ def test_time_in_which_the_consumer_holds_the_stream_counts(strict: bool) -> Non
             await asyncio.sleep(0.4)
 
     with driving("async") as drive, pytest.raises(TimeoutError):
-        drive.wait(follow())  # pyright: ignore[reportAttributeAccessIssue]
+        drive.wait(follow())
     assert seen == [{"soon": {"trail": ["soon"]}}]
     assert cancelled == ["slow"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from lawful.journal.memory import MemoryJournal
-from lawful.stores.sqlite import SQLiteJournal
-
 from lawful.journal.port import Journal
+from lawful.stores.sqlite import SQLiteJournal
 
 T = TypeVar("T")
 
@@ -60,6 +60,10 @@ class Drive(Protocol):
         """Done, Paused or Failed."""
         ...
 
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end in the driver's loop; of the sync driver in one made for it."""
+        ...
+
     def node(self, body: Callable[..., Any]) -> Callable[..., Any]:
         """``body`` as this driver runs it best: itself, or a coroutine function of the same name and annotations."""
         ...
@@ -69,6 +73,10 @@ class SyncDrive:
     """The caller's thread and lent threads."""
 
     name = "sync"
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+            return runner.run(work)
 
     def invoke(self, graph: Graph, input: Any, config: Config | None = None, **options: Any) -> Any:
         return graph.invoke(input, config, **options)
@@ -255,3 +263,13 @@ def concat(left: list[str], right: list[str]) -> list[str]:
 def total(left: int, right: int) -> int:
     """Their sum."""
     return left + right
+
+
+def arrows(graph: Graph) -> set[tuple[str, str, str]]:
+    """The edges of a graph's Mermaid drawing as (source, target, "-->" or "-.->"); labels left out."""
+    found: set[tuple[str, str, str]] = set()
+    for line in graph.draw_mermaid().splitlines():
+        match = re.fullmatch(r"\s*(\w+)\s*(-->|-\.->|==>)\s*(?:\|[^|]*\|)?\s*(\w+);?\s*", line.replace("&nbsp;", " "))
+        if match is not None:
+            found.add((match[1], match[3], match[2]))
+    return found
