@@ -4,6 +4,8 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.core.reducers import add_messages as add_messages
+    from lawful.core.reducers import append as append
     from lawful.core.retry import RetryPolicy as RetryPolicy
     from lawful.graph.builder import StateGraph as StateGraph
     from lawful.graph.channels import AnyValue as AnyValue
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from lawful.graph.snapshot import StateSnapshot as StateSnapshot
 
 _WHERE = {
+    "lawful.core.reducers": ("add_messages", "append"),
     "lawful.core.retry": ("RetryPolicy",),
     "lawful.graph.builder": ("StateGraph",),
     "lawful.graph.channels": (

@@ -8,6 +8,7 @@ from typing import Any
 from lawful.core.context import current_task
 from lawful.core.errors import NodeTimeoutError, ValidationError
 from lawful.graph.persist import Recorder
+from lawful.graph.policies import run_timeout
 from lawful.graph.task import ASKED, DONE, FAILED, Task
 
 
@@ -18,7 +19,14 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
     try:
         task.begin()
         node = task.task_node
-        value = node.call(task.enter(), task)
+        try:
+            value = node.call(task.enter(), task)
+        except BaseException as error:
+            value = task.commanded(error)
+            if value is None:
+                raise
+        if task.signal is not None:
+            value = task.commanded(None)
         if task.signal is None:
             task.returned(value)
             if node.routers:
@@ -49,7 +57,14 @@ async def attempt_async(task: Task, recorder: Recorder | None) -> None:
     outside: BaseException | None = None
     try:
         task.begin()
-        value = await _called(task)
+        try:
+            value = await _called(task)
+        except BaseException as error:
+            value = task.commanded(error)
+            if value is None:
+                raise
+        if task.signal is not None:
+            value = task.commanded(None)
         if task.signal is None:
             task.returned(value)
             if task.task_node.routers:
@@ -75,7 +90,7 @@ async def attempt_async(task: Task, recorder: Recorder | None) -> None:
 
 async def _called(task: Task) -> Any:
     node = task.task_node
-    limit = task.timeout if task.timeout is not None else node.timeout
+    limit = run_timeout(task.timeout if task.timeout is not None else node.timeout)
     if limit is None:
         if node.awaits:
             return await node.call(task.enter(), task)

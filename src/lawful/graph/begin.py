@@ -10,7 +10,7 @@ from lawful.core.errors import AlreadyAnswered, EmptyInputError, InvalidUpdateEr
 from lawful.core.questions import Question, Reply
 from lawful.graph import orders as o
 from lawful.graph.apply import merge, store
-from lawful.graph.command import START, Command
+from lawful.graph.command import ROOT, START, Command
 from lawful.graph.machine import Machine
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
@@ -124,7 +124,7 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     m.checkpoint = m.new_id()
     m.rebase()
     start = m.task(m.program.start)
-    start.given = seed.given
+    start.given = dict(writes) if ROOT not in m.program.channels else seed.given
     m.tasks = [start]
     m.source = "input"
     m.fresh = True

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import enum
+import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar, get_args, get_origin
 
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import BinaryOperatorAggregate
-from lawful.graph.command import END, ROOT, START
+from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
-from lawful.graph.parts import BranchSpec, EdgeSpec, NodeSpec, one_or_many, policies, subgraph_of
+from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, one_or_many, policies, subgraph_of
 from lawful.graph.signature import hints, name_of, parameters
-from lawful.graph.state import Schema, kind_of, read_schema
+from lawful.graph.state import Schema, kind_of, one_channel_a_key, read_schema
 from lawful.graph.validate import check_build
 
 S = TypeVar("S")
 _FORBIDDEN = "|:"
+_log = logging.getLogger("lawful.graph")
 
 
 class StateGraph(Generic[S]):
@@ -54,6 +56,8 @@ class StateGraph(Generic[S]):
         self.edges: list[EdgeSpec] = []
         self.branches: list[BranchSpec] = []
         self.defaults: dict[str, Any] = {}
+        self.compiled = False
+        one_channel_a_key((self.schema, self.input_schema, self.output_schema))
 
     @staticmethod
     def _root_schema(typ: Any, reducer: Callable[[Any, Any], Any]) -> Schema:
@@ -87,6 +91,8 @@ class StateGraph(Generic[S]):
         """
         name, fn = _named(node, action)
         self._check_name(name)
+        if self.compiled:
+            _log.warning("Adding a node to a graph that has been compiled: the compiled graph does not change.")
         graph = subgraph_of(fn)
         if graph is None and not callable(fn):
             raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
@@ -101,7 +107,7 @@ class StateGraph(Generic[S]):
             cache=cache_policy,
             timeout=timeout,
             handler=error_handler,
-            destinations=one_or_many(destinations) if destinations is not None else None,
+            destinations=one_or_many(destinations) if destinations is not None else _commanded(fn),
         )
         return self
 
@@ -123,10 +129,6 @@ class StateGraph(Generic[S]):
             )
         if name in self.nodes:
             raise GraphBuildError(f"Node {name!r} is already present", component="graph", operation="add_node")
-        if name in self.schema.channels:
-            raise GraphBuildError(
-                f"{name!r} is already being used as a state key", component="graph", operation="add_node"
-            )
 
     def _input_of(self, fn: Any, given: Any) -> Schema:
         """The node's input schema: what was said, else its first parameter's annotation if that is a state class."""
@@ -273,8 +275,9 @@ class StateGraph(Generic[S]):
         program = link(self, name or self.name or "LangGraph")
         if checkpointer not in (None, False):
             _ = program.registry  # refuses, by key, a state that cannot be stored
+        self.compiled = True
         return CompiledStateGraph(
-            self,
+            Frozen(self, program.name),
             program,
             checkpointer=checkpointer,
             store=store,
@@ -283,6 +286,14 @@ class StateGraph(Generic[S]):
             interrupt_after=after,
             debug=debug,
         )
+
+
+def _commanded(fn: Any) -> tuple[str, ...] | None:
+    """Where a node's ``Command[Literal[...]]`` return annotation says that it may go."""
+    hint = hints(fn).get("return")
+    if get_origin(hint) is Command and get_args(hint):
+        return _literal(get_args(hint)[0])
+    return None
 
 
 def _named(node: Any, action: Any) -> tuple[str, Any]:

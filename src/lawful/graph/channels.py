@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, final, get_origin
 
 from lawful.core.errors import InvalidUpdateError
+from lawful.core.reducers import Reducer
 from lawful.graph.command import overwritten
 
 
@@ -197,7 +198,8 @@ class BinaryOperatorAggregate(Channel):
         super().__init__(typ, key)
         self.operator = operator
         # A reducer of ours or a plain operator never changes its left argument; any other gets a copy of it.
-        self._pure = hasattr(operator, "reducer_id") or getattr(operator, "__module__", "") in ("_operator", "builtins")
+        self._pure = isinstance(operator, Reducer) or getattr(operator, "__module__", "") in ("_operator", "builtins")
+        self._merge: Callable[[Any, Any], Any] = operator.fn if isinstance(operator, Reducer) else operator
 
     def initial(self) -> Any:
         unit = getattr(self.operator, "unit", None)
@@ -211,7 +213,7 @@ class BinaryOperatorAggregate(Channel):
             raise InvalidUpdateError("Can receive only one Overwrite value per super-step.")
         if over:
             return over[0]
-        operator = self.operator
+        operator = self._merge
         if not self._pure and writes and type(stored) in _MUTABLE:
             stored = stored.copy()
         for write in writes:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, Generic, TypeVar, final
 
 from msgspec import Struct
+
+N = TypeVar("N")
+"""Where a Command may go: ``Command[Literal["a", "b"]]`` as a node's return annotation draws these edges."""
 
 START: Final = "__start__"
 """The virtual node that every graph begins at."""
@@ -64,7 +67,7 @@ class Overwrite(Struct, frozen=True):
     """A discriminator, so that a JSON encoder that flattens objects leaves it recognisable."""
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class Command(Struct, Generic[N], frozen=True, kw_only=True):
     """State to write, nodes to go to, answers to give: from a node, or as a graph's input.
 
     ``goto`` is a node's name, a Send, or a sequence of both; ``graph=Command.PARENT`` addresses the graph that holds this

@@ -343,6 +343,8 @@ class CompiledStateGraph(Views, Generic[S]):
             case o.Halted(output, questions):
                 return Paused(questions, output, thread)
             case o.Broke(error, output):
+                if output is None:
+                    output = session.machine.output(partial=True)
                 if isinstance(error, Failure):
                     return Failed(error, output, thread)
                 if isinstance(error, ControlSignal):
@@ -530,8 +532,8 @@ def _settled(outcome: o.Outcome, session: Session) -> Any:
 
 
 def _addressed(command: Command) -> Command:
-    """A command to the parent, as the parent takes it: its own from now on."""
-    return command
+    """A command to the parent, as the parent takes it: the result of the node that holds the graph."""
+    return Command(update=command.update, resume=command.resume, goto=command.goto)
 
 
 def _told(outcome: o.Outcome, session: Session) -> Any:

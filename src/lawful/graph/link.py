@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, Union, get_args
 
 from lawful.core.check import Check, compile_check
 from lawful.core.codec import Registry
 from lawful.core.codec import default as default_registry
-from lawful.core.errors import GraphBuildError, InvalidUpdateError
+from lawful.core.errors import InvalidUpdateError
 from lawful.graph.channels import (
-    LAST,
     MISSING,
     REDUCED,
     ActivatedBarrierValue,
@@ -20,13 +19,13 @@ from lawful.graph.channels import (
     NamedBarrierValue,
     NamedBarrierValueAfterFinish,
 )
-from lawful.graph.command import END, ROOT, START
+from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send
 from lawful.graph.parts import Blueprint, BranchSpec, EdgeSpec, NodeSpec
 from lawful.graph.program import Join, Node, Program, Router
 from lawful.graph.results import Acceptor
 from lawful.graph.runtime import caller
 from lawful.graph.signature import hints, is_async, parameters
-from lawful.graph.state import Schema, instance_writes, make_view
+from lawful.graph.state import Schema, instance_writes, make_view, one_channel_a_key
 from lawful.graph.task import Task
 
 
@@ -42,7 +41,7 @@ class Linker:
         self.graph = graph
         self.name = name
         self.schemas = self._schemas()
-        self.channels, self.origin = self._state_channels()
+        self.channels, self.origin = one_channel_a_key(self.schemas)
         self.state_keys = tuple(self.channels)
         self.joins: list[Join] = []
         self.subscribers: dict[str, list[str]] = {}
@@ -55,25 +54,6 @@ class Linker:
         found = [g.schema, g.input_schema, g.output_schema]
         found += [s.schema for s in g.nodes.values()] + [b.schema for b in g.branches]
         return list({id(s): s for s in found}.values())
-
-    def _state_channels(self) -> tuple[dict[str, Channel], dict[str, Schema]]:
-        channels: dict[str, Channel] = {}
-        origin: dict[str, Schema] = {}
-        for schema in self.schemas:
-            for key, channel in schema.channels.items():
-                held = channels.get(key)
-                if held is None or (held.kind == LAST and channel.kind != LAST):
-                    channels[key] = channel
-                    origin[key] = schema
-                elif channel.kind != LAST and not held.same_as(channel):
-                    raise GraphBuildError(
-                        f"Key {key!r} has a channel {channel!r} in {schema.name} and another, {held!r}, in"
-                        f" {origin[key].name}",
-                        component="graph",
-                        operation="compile",
-                        details={"key": key},
-                    )
-        return channels, origin
 
     def _edge_channels(self) -> None:
         nodes = self.graph.nodes
@@ -103,7 +83,7 @@ class Linker:
     def _acceptor(self) -> Acceptor:
         kinds = {k: c.kind for k, c in self.channels.items()}
         checks = self._checks() if self.graph.strict else {}
-        return Acceptor(
+        made = Acceptor(
             strict=self.graph.strict,
             kinds=kinds,
             checks=checks,
@@ -111,6 +91,9 @@ class Linker:
             visible=frozenset(self.state_keys),
             root=ROOT in self.channels,
         )
+        operators = {k: getattr(c, "operator", None) for k, c in self.channels.items()}
+        made.prepares = {k: f.prepare for k, f in operators.items() if getattr(f, "prepare", None) is not None}
+        return made
 
     def _checks(self) -> dict[str, Check]:
         out: dict[str, Check] = {}
@@ -122,14 +105,15 @@ class Linker:
                 assert isinstance(channel, BinaryOperatorAggregate)
                 typ = _update_type(channel, typ)
             elif type(channel).__name__ == "Topic":
-                typ = typ | list[typ] if isinstance(typ, type) else Any
+                typ = Union[channel.typ, list[channel.typ]]
             out[key] = compile_check(typ, where=key)
         return out
 
     # Nodes
 
     def view(self, schema: Schema) -> Callable[[Mapping[str, Any]], Any]:
-        return make_view(_with_managed(schema), {**schema.channels, **self.channels}, strict=self.graph.strict)
+        whole = _with_managed(schema)
+        return make_view(whole, {**whole.channels, **self.channels}, strict=self.graph.strict)
 
     def node(self, spec: NodeSpec) -> Node:
         g = self.graph
@@ -210,16 +194,18 @@ class Linker:
                 pairs = [(ROOT, given)]
             elif isinstance(given, Mapping):
                 pairs = [(k, v) for k, v in given.items() if k in keys]  # pyright: ignore[reportUnknownVariableType]
-            elif isinstance(given, schema.typ) or isinstance(given, g.schema.typ):
-                whole = instance_writes(schema if isinstance(given, schema.typ) else g.schema, given, strict=g.strict)
-                pairs = [(k, v) for k, v in whole if k in keys]
+            elif (own := _schema_of(given, (schema, g.schema))) is not None:
+                pairs = [(k, v) for k, v in instance_writes(own, given, strict=g.strict) if k in keys]
             else:
                 raise InvalidUpdateError(
                     f"Expected dict, got {given!r:.200}: a graph over {schema.name} takes a dict or an instance of it",
                     component="graph",
                     operation="input",
                 )
-            return [(k, acceptor.checked(_INPUT, k, v)) for k, v in pairs]
+            checked = [(k, acceptor.checked(_INPUT, k, v)) for k, v in pairs]
+            if acceptor.prepares:
+                acceptor.prepare(checked)
+            return checked
 
         return read
 
@@ -247,6 +233,8 @@ class Linker:
     def registry(self) -> Registry:
         """A registry that knows every class which the schemas name. Raises: ConfigurationError, naming the key."""
         made = default_registry.child()
+        for kind in (Overwrite, Send, Command):
+            made.register(kind, id=f"lawful:{kind.__name__}")
         for key in self.state_keys:
             if self.channels[key].tracked:
                 made.register_annotation(self.origin[key].annotations[key], where=key)
@@ -254,6 +242,11 @@ class Linker:
             if schema.kind in ("dataclass", "pydantic"):
                 made.register_annotation(schema.typ, where=schema.name)
         return made
+
+
+def _schema_of(given: Any, schemas: Sequence[Schema]) -> Schema | None:
+    """The schema whose class ``given`` is an instance of."""
+    return next((s for s in schemas if s.kind in ("dataclass", "pydantic") and isinstance(given, s.typ)), None)
 
 
 class _Input:

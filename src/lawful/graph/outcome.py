@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
 from lawful.core.errors import Failure
@@ -17,7 +17,7 @@ class Done(Generic[S]):
     """The run came to its end; ``state`` is an instance of the graph's state class."""
 
     state: S
-    thread: str | None = None
+    thread: str | None = field(default=None, compare=False)
 
 
 @final
@@ -27,7 +27,7 @@ class Paused:
 
     questions: tuple[Question, ...]
     state: Any = None
-    thread: str | None = None
+    thread: str | None = field(default=None, compare=False)
 
 
 @final
@@ -37,7 +37,7 @@ class Failed:
 
     error: Failure
     state: Any = None
-    thread: str | None = None
+    thread: str | None = field(default=None, compare=False)
 
     @property
     def message(self) -> str:

@@ -107,6 +107,22 @@ class Blueprint(Protocol):
     def defaults(self) -> Mapping[str, Any]: ...
 
 
+class Frozen:
+    """A graph as it was when it was compiled."""
+
+    def __init__(self, graph: Blueprint, name: str) -> None:
+        self.name = name
+        self.strict = graph.strict
+        self.schema = graph.schema
+        self.input_schema = graph.input_schema
+        self.output_schema = graph.output_schema
+        self.context_schema = graph.context_schema
+        self.nodes = dict(graph.nodes)
+        self.edges = tuple(graph.edges)
+        self.branches = tuple(graph.branches)
+        self.defaults = dict(graph.defaults)
+
+
 def one_or_many(given: Any) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     if isinstance(given, str):

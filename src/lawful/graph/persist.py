@@ -193,7 +193,7 @@ class Recorder:
         if task.index >= 0:
             return [task.node, task.index, self.stored_arg(task.arg), task.timeout]
         if task.node == START:
-            return [task.node, -1, task.given]
+            return [task.node, -1, self.stored_arg(task.given)]
         return [task.node, -1]
 
     def _snapshot(self, out: list[Record], state: Sequence[Any], whole: bool) -> Encoded | None:
@@ -202,7 +202,7 @@ class Recorder:
         kept = {k: v for k, v in values.items() if k not in hidden} if hidden else dict(values)
         made = self.encode([kept, dict(visits), own], "state")
         new = sum(len(data) for d, data in (made.new or {}).items() if d not in self.known)
-        self.size = len(made.blob) + new
+        self.size = len(made.blob) + 16 * len(made.refs) + new  # a snapshot of many chunks is mostly their digests
         if not whole and not due(self.weight, self.size):
             return None
         self.put_chunks(out, made.new)

@@ -47,8 +47,8 @@ class Node:
     """One node, ready to run."""
 
     __slots__ = (
-        "awaits",
         "accept",
+        "awaits",
         "cache",
         "call",
         "consumes",
@@ -113,17 +113,22 @@ class Program:
     """All that the machine knows of a graph."""
 
     __slots__ = (
+        "_registry",
+        "acceptor",
         "channels",
         "checks",
         "clearing",
         "consuming",
+        "context_schema",
         "edges",
         "fingerprint",
         "finishing",
+        "first",
         "input_keys",
         "input_writes",
         "joins",
         "kinds",
+        "make_registry",
         "name",
         "nodes",
         "output_keys",
@@ -131,11 +136,6 @@ class Program:
         "output_view",
         "plain",
         "schema",
-        "_registry",
-        "acceptor",
-        "context_schema",
-        "first",
-        "make_registry",
         "state_view",
         "stream_keys",
         "strict",

@@ -10,7 +10,7 @@ from lawful.core.check import Check
 from lawful.core.errors import InvalidUpdateError, nearest
 from lawful.core.signals import ParentCommand, latch
 from lawful.graph.channels import LAST, REDUCED
-from lawful.graph.command import END, ROOT, START, Command, Send, overwritten
+from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send, overwritten
 from lawful.graph.program import Router
 from lawful.graph.state import Schema, instance_writes
 from lawful.graph.task import Task
@@ -39,6 +39,8 @@ class Acceptor:
         self.keys = visible
         """The state keys that a node may write."""
         self.root = root
+        self.prepares: dict[str, Any] = {}
+        """By key: what completes an update before it is stored (message ids), so that folding it again gives the same."""
         self.fast: dict[str, type] = {}
         """Key to the one exact type that needs no further check."""
         if strict:
@@ -60,6 +62,15 @@ class Acceptor:
         else:
             self.update(task, value)
 
+    def prepare(self, writes: list[tuple[str, Any]]) -> None:
+        """Complete the updates of reducers that want it, in place."""
+        prepares = self.prepares
+        for place, (key, value) in enumerate(writes):
+            if key in prepares:
+                is_over, inner = overwritten(value)
+                done = prepares[key](inner)
+                writes[place] = (key, Overwrite(done) if is_over else done)
+
     def _several(self, task: Task, value: Sequence[Any]) -> None:
         mixed = any(type(item) is Command or type(item) is Send for item in value)
         if mixed or (not self.root and value and all(self._is_update(item) for item in value)):
@@ -79,6 +90,8 @@ class Acceptor:
             self._mapping(task, value)  # pyright: ignore[reportUnknownArgumentType]
         elif (schema := self._schema_of(value)) is not None:
             self.pairs(task, instance_writes(schema, value, strict=self.strict))
+        elif not self.strict and (told := _annotated(value)):
+            self.pairs(task, [(k, getattr(value, k)) for k in told if k in self.keys and hasattr(value, k)])
         else:
             raise InvalidUpdateError(
                 f"Expected dict, got {value!r:.200}: node {task.node!r} must return a dict, an instance of its state's class,"
@@ -201,6 +214,7 @@ class Acceptor:
 
     def routed(self, task: Task, router: Router, found: Any) -> None:
         """Read what a conditional edge returned."""
+        allowed = router.targets if self.strict and router.path_map is None else None
         many: Sequence[Any] = found if isinstance(found, (list, tuple)) else (found,)
         for item in many:
             target = item
@@ -208,6 +222,14 @@ class Acceptor:
                 target = self._mapped(task, router, item)
             if target is None or target == START:
                 raise _no_destination(task, router, item)
+            if allowed is not None and isinstance(target, str) and target not in allowed:
+                raise InvalidUpdateError(
+                    f"The conditional edge {router.name!r} of node {task.node!r} returned {target!r}, which its Literal"
+                    f" return annotation does not have.{nearest(target, allowed)}",
+                    component="graph",
+                    operation=f"node {task.node!r}",
+                    details={"node": task.node, "route": target},
+                )
             self.goto(task, target)
 
     def _mapped(self, task: Task, router: Router, item: Any) -> Any:
@@ -241,6 +263,11 @@ def _no_destination(task: Task, router: Router, item: Any) -> Destination:
         operation=f"node {task.node!r}",
         details={"node": task.node, "route": str(item)},
     )
+
+
+def _annotated(value: Any) -> tuple[str, ...]:
+    """The names that the value's class annotates: leniently, an instance of any such class is an update."""
+    return tuple(getattr(type(value), "__annotations__", ()))
 
 
 def _pair(task: Task, item: Any) -> tuple[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar, get_origin
 
+from msgspec import Struct
+
 from lawful.core.context import here
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.signature import hints, name_of, parameters
@@ -17,6 +19,20 @@ class StreamWriter(Protocol):
     """Sends one chunk to the ``custom`` stream, at once; does nothing where nobody listens."""
 
     def __call__(self, chunk: Any, /) -> None: ...
+
+
+class ExecutionInfo(Struct, frozen=True):
+    """Which task of which run this is."""
+
+    checkpoint_id: str
+    checkpoint_ns: str
+    task_id: str
+    thread_id: str | None
+    run_id: str
+    node_attempt: int
+    """1 for the first try."""
+    node_first_attempt_time: float | None
+    """Seconds since 1970 UTC."""
 
 
 class Runtime(Generic[C]):
@@ -49,6 +65,20 @@ class Runtime(Generic[C]):
     def attempt(self) -> int:
         """1 for the first try of this task."""
         return self._task.attempt
+
+    @property
+    def execution_info(self) -> ExecutionInfo:
+        """Which task, checkpoint and attempt this is."""
+        task = self._task
+        return ExecutionInfo(
+            checkpoint_id=task.base.checkpoint,
+            checkpoint_ns=task.ns,
+            task_id=task.id,
+            thread_id=task.run.thread,
+            run_id=task.run.root.run_id,
+            node_attempt=task.attempt,
+            node_first_attempt_time=task.first_attempt,
+        )
 
     @property
     def run_id(self) -> str:

@@ -160,10 +160,11 @@ class Session:
         if not self.nested or slot is None:
             return "", ""
         path = f"{slot.step_key}@{slot.visit}"
+        own = slot.ns
         if self.graph.checkpointer is True:
-            return (f"{slot.base.ns}|{slot.node}" if slot.base.ns else slot.node), path
+            own = f"{slot.base.ns}|{slot.node}" if slot.base.ns else slot.node
         nth = slot.count("subgraph")
-        return (slot.ns if nth == 0 else f"{slot.ns}|{nth}"), (path if nth == 0 else f"{path}|{nth}")
+        return (own if nth == 0 else f"{own}|{nth}"), (path if nth == 0 else f"{path}|{nth}")
 
     def _machine(self) -> Machine:
         graph, run = self.graph, self.run

@@ -61,7 +61,7 @@ def name_of(fn: Any) -> str:
 
 def parameters(fn: Any) -> tuple[Parameter, ...]:
     """The parameters that a caller fills: bound and ``self`` ones left out; () where they cannot be learnt."""
-    if isinstance(fn, types.FunctionType):
+    if isinstance(fn, types.FunctionType) and not hasattr(fn, "__wrapped__"):
         return _of_code(fn)
     try:
         signature = late("inspect").signature(fn)
@@ -125,7 +125,7 @@ def _closure(fn: Any) -> dict[str, Any]:
 
 def takes_two(fn: Callable[..., Any]) -> bool:
     """Whether ``fn`` can be called with two positional arguments; True where that cannot be learnt."""
-    if isinstance(fn, types.FunctionType):
+    if isinstance(fn, types.FunctionType) and not hasattr(fn, "__wrapped__"):
         code = fn.__code__
         n, given = code.co_argcount, len(fn.__defaults__ or ())
         many = bool(code.co_flags & 0x04)

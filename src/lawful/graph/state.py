@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -18,7 +18,7 @@ from typing import (
 )
 
 from lawful.core.errors import GraphBuildError, InvalidUpdateError
-from lawful.graph.channels import MISSING, BinaryOperatorAggregate, Channel, LastValue, Marker
+from lawful.graph.channels import LAST, MISSING, BinaryOperatorAggregate, Channel, LastValue, Marker
 from lawful.graph.command import ROOT, UNSET
 from lawful.graph.managed import Managed
 from lawful.graph.signature import takes_two
@@ -146,8 +146,6 @@ def _made(item: Any, plain: Any, key: str) -> Channel | None:
         return item
     if isinstance(item, type):
         return item(plain) if issubclass(item, Channel) else None
-    if getattr(item, "marker_for", None) is not None:  # `append` is both a reducer and, called, a marker
-        return BinaryOperatorAggregate(plain, item.marker_for)
     if callable(item):
         if not takes_two(item):
             raise GraphBuildError(
@@ -267,6 +265,29 @@ def _root_view(channel: Channel) -> View:
     return root
 
 
+def one_channel_a_key(schemas: Sequence[Schema]) -> tuple[dict[str, Channel], dict[str, Schema]]:
+    """The channel of each key over several schemas, and the schema that gave it; a plain view of a key adds nothing.
+
+    Raises: GraphBuildError, where two schemas give one key different channels.
+    """
+    channels: dict[str, Channel] = {}
+    origin: dict[str, Schema] = {}
+    for schema in schemas:
+        for key, channel in schema.channels.items():
+            held = channels.get(key)
+            if held is None or (held.kind == LAST and channel.kind != LAST):
+                channels[key] = channel
+                origin[key] = schema
+            elif channel.kind != LAST and not held.same_as(channel):
+                raise GraphBuildError(
+                    f"Key {key!r} has a channel {channel!r} in {schema.name} and another, {held!r}, in {origin[key].name}",
+                    component="graph",
+                    operation="StateGraph",
+                    details={"key": key},
+                )
+    return channels, origin
+
+
 def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[str, Any]]:
     """What a returned or given instance of the schema's class writes.
 
@@ -282,7 +303,5 @@ def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[s
         if fields_set is not None:
             if key not in fields_set and (strict or got is None):
                 continue
-        elif got is None and not strict and schema.defaults.get(key, MISSING) is None:
-            continue
         out.append((key, got))
     return out

@@ -149,6 +149,8 @@ class Task(Slot):
     def begin(self) -> None:
         """Clear what an earlier attempt of this task left behind."""
         self.attempt += 1
+        if self.first_attempt is None:
+            self.first_attempt = self.run.clock.now()
         self.signal = None
         self.closed = False
         self.counts = None
@@ -176,6 +178,9 @@ class Task(Slot):
         node = self.task_node
         node.accept(self, value)
         self.value = value
+        acceptor = self.program.acceptor
+        if acceptor.prepares:
+            acceptor.prepare(self.writes)
         if node.marks:
             self.writes.extend(node.marks)
 
@@ -194,6 +199,16 @@ class Task(Slot):
             self.error = error
         else:
             self.swallowed = True
+
+    def commanded(self, error: BaseException | None) -> Any:
+        """The command that a graph inside this node gave to ours, if that is how the call ended: the node's result."""
+        if error is not None and (found := find_signal(error)) is not None:
+            latch(self, found)
+        signal = self.signal
+        if not isinstance(signal, ParentCommand) or signal.command.graph is not None:
+            return None
+        self.signal = None
+        return signal.command
 
     def settle(self, raised: bool) -> None:
         """Close the slot and decide the outcome: a recorded signal wins over whatever the attempt ended with."""
