@@ -73,14 +73,3 @@ def test_growth_is_linear_and_small_and_retention_shrinks_it(tmp_path: Path) -> 
     assert result["log"][-2] == "one more"
     journal.close()
     assert path.stat().st_size < size[300]
-
-
-def test_a_turn_costs_its_own_size_however_long_the_thread(tmp_path: Path) -> None:
-    """The last fifty turns of three hundred take no more than three times their text.
-
-    Cases: A04. Rows: S1-072
-    """
-    path = tmp_path / "journal.db"
-    before = talk(path, 0, 250)
-    after = talk(path, 250, 300)
-    assert after - before <= 3 * 50 * 2000 + 100_000

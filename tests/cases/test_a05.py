@@ -77,7 +77,7 @@ journal = SQLiteJournal(db)
 builder: Any = StateGraph(Typed).add_node("first", first).add_node("ask", ask).add_edge(START, "first").add_edge("first", "ask")
 graph = builder.compile(checkpointer=journal)
 if what == "upcast":
-    graph.codec.retired("shapes:Point", lambda fields: shapes.Place(**fields, name="from a point"))
+    graph.program.registry.retired("shapes:Point", lambda fields: shapes.Place(**fields, name="from a point"))
 try:
     match what:
         case "begin":

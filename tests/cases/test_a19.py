@@ -54,7 +54,7 @@ async def test_rejected_in_one_loop(journal: Journal) -> None:
     sent = (graph.ainvoke({"log": [f"m{i}"]}, on("t"), busy="reject") for i in range(5))
     results = await asyncio.gather(*sent, return_exceptions=True)
     refused = [result for result in results if isinstance(result, ThreadBusy)]
-    accepted = [result for result in results if isinstance(result, dict)]
+    accepted: list[Any] = [result for result in results if isinstance(result, dict)]
     assert (len(refused), len(accepted)) == (4, 1)
     assert (await graph.aget_state(on("t"))).values == accepted[0]
 
@@ -81,7 +81,7 @@ def test_from_five_threads(box: JournalBox, policy: str) -> None:
         sender.start()
     for sender in senders:
         sender.join()
-    accepted = [result for result in results if isinstance(result, dict)]
+    accepted: list[Any] = [result for result in results if isinstance(result, dict)]
     assert len(results) == 5
     if policy == "queue":
         assert len(accepted) == 5

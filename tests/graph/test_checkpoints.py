@@ -16,7 +16,7 @@ from lawful.journal.port import Journal
 from lawful.journal.records import Batch, DropWrites
 from support.faulty import FailingJournal, SlowJournal, WatchfulJournal, puts_step, puts_writes
 from support.graphs import Drive, JournalBox, on
-from support.pausing import Calls, Log, by_name, chain, checkpoint_id, fan, fan_of, steps
+from support.pausing import Calls, Log, by_name, chain, checkpoint_id, fan, fan_of, refusal, steps
 
 pytestmark = pytest.mark.unit
 
@@ -26,7 +26,7 @@ def a(state: Log) -> Log:
 
 
 def b(state: Log) -> Log:
-    return {"log": ["b"], "a": "set"}
+    return {"log": ["b"], "word": "set"}
 
 
 def c(state: Log) -> Log:
@@ -87,7 +87,7 @@ def test_an_update_by_hand_is_a_checkpoint_of_its_own(drive: Drive, journal: Jou
     after = drive.get_state(graph, on("t"))
     assert (after.metadata["source"], after.metadata["step"]) == ("update", before.metadata["step"] + 1)
     assert checkpoint_id(after) == returned["configurable"]["checkpoint_id"]
-    assert after.values == {"log": ["a", "b", "by hand"], "a": "set"}
+    assert after.values == {"log": ["a", "b", "by hand"], "word": "set"}
     assert after.next == ("b",)
 
 
@@ -173,7 +173,7 @@ def test_a_checkpoint_tells_values_that_exist_its_time_and_its_place(drive: Driv
     began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=1)
     drive.invoke(graph, {"log": []}, on("t"))
     seen = history(drive, graph, "t")
-    assert [set(entry.values) for entry in seen] == [{"log", "a"}, {"log"}, {"log"}, {"log"}]
+    assert [set(entry.values) for entry in seen] == [{"log", "word"}, {"log"}, {"log"}, {"log"}]
     for entry, row in zip(seen, journal.history("t"), strict=True):
         at = datetime.datetime.fromisoformat(entry.created_at)
         assert began <= at <= datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=1)
@@ -297,19 +297,24 @@ def test_other_thread_ids_are_refused(drive: Drive, journal: Journal, given: Any
         return {"log": ["work"]}
 
     graph = chain(drive, work, checkpointer=journal)
+    # A dict would be taken for a config, so here it stands in one.
+    named: Any = on(given) if type(given) is dict else given
     for door in (
         lambda: drive.invoke(graph, {"log": []}, on(given)),
         lambda: drive.stream(graph, {"log": []}, on(given)),
-        lambda: drive.run(graph, {"log": []}, on(given)),
-        lambda: drive.run(graph, {"log": []}, thread=given),
         lambda: drive.get_state(graph, on(given)),
         lambda: drive.get_state_history(graph, on(given)),
         lambda: drive.update_state(graph, on(given), {"log": ["x"]}, as_node="work"),
-        lambda: drive.resume(graph, given),
-        lambda: graph.questions(given),
+        lambda: graph.questions(named),
     ):
         with pytest.raises(InvalidThreadId, match="thread"):
             door()
+    for result in (
+        drive.run(graph, {"log": []}, on(given)),
+        drive.run(graph, {"log": []}, thread=given),
+        drive.resume(graph, given),
+    ):
+        assert isinstance(refusal(result), InvalidThreadId)
     assert calls.of("work") == 0
     assert list(journal.threads()) == []
 
@@ -353,6 +358,9 @@ def test_threads_do_not_see_each_other(drive: Drive, journal: Journal) -> None:
     assert drive.get_state(graph, on("t1")).values == {"log": ["t1", "a"]}
 
 
+PLACES = {"input": puts_step(-1), "step": puts_step(0), "writes": puts_writes}
+
+
 @pytest.mark.parametrize("place", ["input", "step", "writes", "read"])
 def test_what_the_store_raises_reaches_the_caller(drive: Drive, place: str) -> None:
     """The same error object, from a first commit, a later one, a task's writes or a read; afterwards the thread works.
@@ -370,7 +378,7 @@ def test_what_the_store_raises_reaches_the_caller(drive: Drive, place: str) -> N
         journal.blind = failure
     else:
         journal.fail = failure
-        journal.when = {"input": lambda batch: True, "step": puts_step(0), "writes": puts_writes}[place]
+        journal.when = PLACES[place]
     with pytest.raises(StoreFull) as caught:
         drive.invoke(graph, {"log": []}, on("t"))
     assert caught.value is failure
@@ -598,5 +606,5 @@ def test_a_memory_journal_serves_many_graphs_and_forgets_a_thread(drive: Drive) 
     drive.invoke(second, {"log": []}, on("second"))
     journal.delete_thread("first")
     assert drive.get_state(first, on("first")).values == {}
-    assert drive.get_state(second, on("second")).values == {"log": ["b"], "a": "set"}
+    assert drive.get_state(second, on("second")).values == {"log": ["b"], "word": "set"}
     assert by_name(drive.get_state(second, on("second"))) == {}

@@ -723,13 +723,13 @@ def test_a_conflict_leaves_no_trace_of_its_step(drive: Drive, journal: Journal, 
     """
 
     def left(state: Log) -> Log:
-        return {"a": "left", "n": 1, "log": ["left"]}
+        return {"word": "left", "n": 1, "log": ["left"]}
 
     def right(state: Log) -> Log:
-        return {"a": "right", "log": ["right"]}
+        return {"word": "right", "log": ["right"]}
 
     graph = fan(drive, left, right, strict=strict, checkpointer=journal)
-    with pytest.raises(InvalidUpdateError, match=r"^At key 'a'") as caught:
+    with pytest.raises(InvalidUpdateError, match=r"^At key 'word'") as caught:
         drive.invoke(graph, {"log": ["in"]}, on("t"))
     assert "left" in str(caught.value)
     assert "right" in str(caught.value)

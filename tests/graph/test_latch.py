@@ -236,7 +236,7 @@ def test_a_command_to_the_parent_cannot_be_swallowed(drive: Drive, journal: Jour
     """
 
     def jump(state: Log) -> Any:
-        return Command(graph=Command.PARENT, update={"a": "jumped"})
+        return Command(graph=Command.PARENT, update={"word": "jumped"})
 
     inner = chain(drive, jump, strict=strict)
     if drive.name == "async":
@@ -257,7 +257,7 @@ def test_a_command_to_the_parent_cannot_be_swallowed(drive: Drive, journal: Jour
         hold = hold_sync
     builder: Any = StateGraph(Log, strict=strict)
     graph = builder.add_node("hold", hold).add_edge(START, "hold").compile(checkpointer=journal)
-    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": [], "a": "jumped"}
+    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": [], "word": "jumped"}
 
 
 def test_a_pause_in_a_route_is_its_nodes_pause(drive: Drive, journal: Journal, strict: bool) -> None:

@@ -13,7 +13,21 @@ from lawful.core.questions import Principal, Reply
 from lawful.graph import START, Command, Done, Paused, StateGraph, interrupt
 from lawful.journal.port import Journal
 from support.graphs import Drive, JournalBox, on
-from support.pausing import HEX32, Calls, Log, asked, chain, checkpoint_id, fan, fan_of, ids, steps, values
+from support.pausing import (
+    HEX32,
+    Calls,
+    Log,
+    asked,
+    chain,
+    checkpoint_id,
+    fan,
+    fan_of,
+    finished,
+    ids,
+    refusal,
+    steps,
+    values,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -43,8 +57,7 @@ def test_a_paused_run_hands_over_its_questions(drive: Drive, journal: Journal, s
     assert paused.state == {"log": ["in"]}
     replies = [question.answer(question.node.upper()) for question in paused.questions]
     done = drive.resume(graph, "t", *replies)
-    assert isinstance(done, Done)
-    assert done.state == {"log": ["in", "left LEFT", "right RIGHT"]}
+    assert finished(done) == {"log": ["in", "left LEFT", "right RIGHT"]}
 
 
 def test_ids_are_the_same_at_every_window(drive: Drive, journal: Journal) -> None:
@@ -109,8 +122,9 @@ def test_a_second_answer_to_one_question_is_refused(drive: Drive, journal: Journ
     by_text = {question.value: question for question in paused.questions}
     drive.resume(graph, "t", by_text["left?"].answer("first"))
     before, entered = steps(drive, graph, on("t")), calls.of("right")
-    with pytest.raises(AlreadyAnswered, match=by_text["left?"].id):
-        drive.resume(graph, "t", by_text["left?"].answer("second"))
+    second = refusal(drive.resume(graph, "t", by_text["left?"].answer("second")))
+    assert isinstance(second, AlreadyAnswered)
+    assert by_text["left?"].id in str(second)
     with pytest.raises(AlreadyAnswered):
         drive.invoke(graph, Command(resume={by_text["left?"].id: "third"}), on("t"))
     assert (steps(drive, graph, on("t")), calls.of("right")) == (before, entered)
@@ -127,8 +141,9 @@ def test_an_answer_that_comes_after_the_end_changes_nothing(drive: Drive, journa
     (question,) = drive.run(graph, {"log": []}, on("t")).questions
     drive.resume(graph, "t", question.answer("1"))
     head = checkpoint_id(drive.get_state(graph, on("t")))
+    assert isinstance(refusal(drive.resume(graph, "t", question.answer("2"))), (AlreadyAnswered, UnknownQuestion))
     with pytest.raises((AlreadyAnswered, UnknownQuestion)):
-        drive.resume(graph, "t", question.answer("2"))
+        drive.invoke(graph, Command(resume={question.id: "2"}), on("t"))
     assert drive.get_state(graph, on("t")).values == {"log": ["left 1"]}
     assert checkpoint_id(drive.get_state(graph, on("t"))) == head
 
@@ -141,8 +156,9 @@ def test_an_unknown_id_among_good_replies_spoils_all(drive: Drive, journal: Jour
     graph = fan(drive, left, right, checkpointer=journal)
     paused = drive.run(graph, {"log": []}, on("t"))
     stray = Reply("f" * 32, "x")
-    with pytest.raises(UnknownQuestion, match="f" * 32):
-        drive.resume(graph, "t", paused.questions[0].answer("1"), stray)
+    refused = refusal(drive.resume(graph, "t", paused.questions[0].answer("1"), stray))
+    assert isinstance(refused, UnknownQuestion)
+    assert stray.question in str(refused)
     assert texts(graph.questions("t")) == ["left?", "right?"]
     assert isinstance(drive.resume(graph, "t", *(one.answer("2") for one in paused.questions)), Done)
 
@@ -155,8 +171,7 @@ def test_a_reply_to_another_threads_question_is_unknown_here(drive: Drive, journ
     graph = chain(drive, left, checkpointer=journal)
     (mine,) = drive.run(graph, {"log": []}, on("mine")).questions
     drive.run(graph, {"log": []}, on("yours"))
-    with pytest.raises(UnknownQuestion):
-        drive.resume(graph, "yours", mine.answer("x"))
+    assert isinstance(refusal(drive.resume(graph, "yours", mine.answer("x"))), UnknownQuestion)
     assert texts(graph.questions("mine")) == texts(graph.questions("yours")) == ["left?"]
 
 
@@ -177,18 +192,17 @@ def test_of_many_answerers_exactly_one_is_heard(box: JournalBox) -> None:
 
     def answer(name: str) -> None:
         graph = fan_of(ask, checkpointer=box.open())
-        try:
-            told.append(graph.resume_sync("t", question.answer(name)).state["log"])
-        except (AlreadyAnswered, UnknownQuestion) as refused:
-            told.append(refused)
+        told.append(graph.resume_sync("t", question.answer(name)))
 
     people = [threading.Thread(target=answer, args=(f"p{i}",)) for i in range(6)]
     for person in people:
         person.start()
     for person in people:
         person.join()
-    heard = [one for one in told if isinstance(one, list)]
+    heard: list[Any] = [finished(one)["log"] for one in told if type(one) is Done]
     assert (len(told), len(heard)) == (6, 1)
+    refused = [refusal(one) for one in told if type(one) is not Done]
+    assert all(isinstance(error, (AlreadyAnswered, UnknownQuestion)) for error in refused)
     assert calls.of("answered") == 1
     assert fan_of(ask, checkpointer=box.open()).get_state(on("t")).values == {"log": heard[0]}
 
@@ -340,8 +354,7 @@ def test_new_input_takes_the_question_back(drive: Drive, journal: Journal) -> No
     (old,) = drive.run(graph, {"log": ["one"]}, on("t")).questions
     (new,) = drive.run(graph, {"log": ["two"]}, on("t")).questions
     assert old.id != new.id
-    with pytest.raises((UnknownQuestion, AlreadyAnswered)):
-        drive.resume(graph, "t", old.answer("late"))
+    assert isinstance(refusal(drive.resume(graph, "t", old.answer("late"))), (UnknownQuestion, AlreadyAnswered))
     assert drive.resume(graph, "t", new.answer("1")).state == {"log": ["one", "two", "left 1"]}
 
 
@@ -352,8 +365,7 @@ def test_an_answer_that_cannot_be_stored_is_refused(drive: Drive, journal: Journ
     """
     graph = chain(drive, left, checkpointer=journal)
     (question,) = drive.run(graph, {"log": []}, on("t")).questions
-    with pytest.raises(Failure):
-        drive.resume(graph, "t", question.answer(threading.Lock()))
+    refusal(drive.resume(graph, "t", question.answer(threading.Lock())))
     assert texts(graph.questions("t")) == ["left?"]
     assert drive.resume(graph, "t", question.answer("1")).state == {"log": ["left 1"]}
 

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.unit
 
 def quick(**options: Any) -> RetryPolicy:
     """A policy that waits a millisecond, so that a test need not."""
-    return RetryPolicy(**{"initial_interval": 0.001, "jitter": False, **options})
+    told: dict[str, Any] = {"initial_interval": 0.001, "jitter": False, **options}
+    return RetryPolicy(**told)
 
 
 def anything(error: BaseException) -> bool:
@@ -123,8 +124,8 @@ RETRIED: list[BaseException] = [
     Odd("x"),
     NetworkError("x"),
     LLMError("x"),
+    ToolError("x", retryable=True),
 ]
-RETRIED += [ToolError("x", retryable=True)]
 NOT_RETRIED: list[BaseException] = [
     ValueError("x"),
     TypeError("x"),
@@ -203,9 +204,16 @@ def test_http_answers_are_judged_by_their_status(drive: Drive, status: int, atte
     assert calls.of("flaky") == attempts
 
 
+def is_value_error(error: BaseException) -> bool:
+    return isinstance(error, ValueError)
+
+
+FORMS: list[Any] = [ValueError, (KeyError, ValueError), [KeyError, ValueError], is_value_error]
+
+
 @pytest.mark.parametrize(
     "retry_on",
-    [ValueError, (KeyError, ValueError), [KeyError, ValueError], lambda error: isinstance(error, ValueError)],
+    FORMS,
     ids=["class", "tuple", "list", "predicate"],
 )
 def test_what_to_retry_is_a_class_classes_or_a_predicate(drive: Drive, retry_on: Any) -> None:
@@ -262,7 +270,7 @@ def test_a_failed_attempt_leaves_no_writes(drive: Drive, journal: Journal, stric
     calls = Calls()
 
     def work(state: Log) -> Any:
-        return [{"log": [f"attempt {calls('work')}"]}, {"a": "x"}]
+        return [{"log": [f"attempt {calls('work')}"]}, {"word": "x"}]
 
     def route(state: Log) -> str:
         if calls("route") == 1:
@@ -272,7 +280,7 @@ def test_a_failed_attempt_leaves_no_writes(drive: Drive, journal: Journal, stric
     builder: Any = StateGraph(Log, strict=strict)
     builder.add_node("work", drive.node(work), retry_policy=quick()).add_edge(START, "work")
     graph = builder.add_conditional_edges("work", route, [END]).compile(checkpointer=journal)
-    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": ["attempt 2"], "a": "x"}
+    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": ["attempt 2"], "word": "x"}
 
 
 def test_a_failed_attempt_is_not_stored(drive: Drive, journal: Journal, strict: bool) -> None:
@@ -360,13 +368,13 @@ def test_a_command_to_the_parent_is_never_retried(drive: Drive, journal: Journal
 
     def jump(state: Log) -> Any:
         calls("jump")
-        return Command(graph=Command.PARENT, update={"a": "jumped"})
+        return Command(graph=Command.PARENT, update={"word": "jumped"})
 
     inner = retrying(drive, jump, quick(retry_on=anything), strict=strict)
     builder: Any = StateGraph(Log, strict=strict)
     builder.add_node("hold", inner, retry_policy=quick(retry_on=anything)).add_edge(START, "hold")
     graph = builder.compile(checkpointer=journal)
-    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": [], "a": "jumped"}
+    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": [], "word": "jumped"}
     assert calls.of("jump") == 1
 
 

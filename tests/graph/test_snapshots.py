@@ -117,12 +117,12 @@ def test_several_writes_to_one_key_are_told_as_several(drive: Drive, journal: Jo
     """
 
     def twice(state: Log) -> Any:
-        return Command(update=[("log", ["1"]), ("log", ["2"]), ("a", "x")])
+        return Command(update=[("log", ["1"]), ("log", ["2"]), ("word", "x")])
 
     graph = chain(drive, twice, strict=strict, checkpointer=journal)
-    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": ["1", "2"], "a": "x"}
+    assert drive.invoke(graph, {"log": []}, on("t")) == {"log": ["1", "2"], "word": "x"}
     (task,) = drive.get_state_history(graph, on("t"))[1].tasks
-    assert task.result == {"log": {"$writes": [["1"], ["2"]]}, "a": "x"}
+    assert task.result == {"log": {"$writes": [["1"], ["2"]]}, "word": "x"}
 
 
 def test_paths_tell_edges_from_sends(drive: Drive, journal: Journal, strict: bool) -> None:
@@ -132,10 +132,10 @@ def test_paths_tell_edges_from_sends(drive: Drive, journal: Journal, strict: boo
     """
 
     def ask(state: Log) -> Log:
-        return {"log": [f"{state.get('a')} {interrupt(state.get('a'))}"]}
+        return {"log": [f"{state.get('word')} {interrupt(state.get('word'))}"]}
 
     def spread(state: Log) -> list[Send]:
-        return [Send("ask", {"a": "x"}), Send("ask", {"a": "y"})]
+        return [Send("ask", {"word": "x"}), Send("ask", {"word": "y"})]
 
     builder: Any = StateGraph(Log, strict=strict)
     builder.add_node("good", drive.node(good)).add_node("ask", drive.node(ask)).add_edge(START, "good")
@@ -161,14 +161,14 @@ def test_history_tells_what_ran_from_each_checkpoint(drive: Drive, journal: Jour
         return {"log": ["both"], "n": 3}
 
     graph = chain(drive, good, idle, both, strict=strict, checkpointer=journal)
-    drive.invoke(graph, {"log": ["in"], "a": "x"}, on("t"))
+    drive.invoke(graph, {"log": ["in"], "word": "x"}, on("t"))
     told = [[(task.name, task.result) for task in entry.tasks] for entry in drive.get_state_history(graph, on("t"))]
     assert told == [
         [],
         [("both", {"log": ["both"], "n": 3})],
         [("idle", {})],
         [("good", {"log": ["good"]})],
-        [("__start__", {"log": ["in"], "a": "x"})],
+        [("__start__", {"log": ["in"], "word": "x"})],
     ]
 
 
@@ -216,11 +216,11 @@ def test_next_is_truthful_when_a_failure_follows_an_answer(drive: Drive, journal
 
 
 def left(state: Log) -> Log:
-    return {"a": "left", "log": ["left"]}
+    return {"word": "left", "log": ["left"]}
 
 
 def right(state: Log) -> Log:
-    return {"a": "right", "log": ["right"]}
+    return {"word": "right", "log": ["right"]}
 
 
 def test_after_a_conflict_the_last_good_state_is_shown(drive: Drive, journal: Journal, strict: bool) -> None:
@@ -229,10 +229,10 @@ def test_after_a_conflict_the_last_good_state_is_shown(drive: Drive, journal: Jo
     Rules: 82, 19, 220. Rows: S1-041
     """
     graph = fan(drive, left, right, strict=strict, checkpointer=journal)
-    with pytest.raises(InvalidUpdateError, match="At key 'a'"):
-        drive.invoke(graph, {"log": ["in"], "a": "before"}, on("t"))
-    assert drive.get_state(graph, on("t")).values == {"log": ["in"], "a": "before"}
-    assert drive.get_state_history(graph, on("t"))[0].values == {"log": ["in"], "a": "before"}
+    with pytest.raises(InvalidUpdateError, match="At key 'word'"):
+        drive.invoke(graph, {"log": ["in"], "word": "before"}, on("t"))
+    assert drive.get_state(graph, on("t")).values == {"log": ["in"], "word": "before"}
+    assert drive.get_state_history(graph, on("t"))[0].values == {"log": ["in"], "word": "before"}
 
 
 def test_a_conflict_stays_until_something_else_is_said(drive: Drive, journal: Journal) -> None:
@@ -249,7 +249,7 @@ def test_a_conflict_stays_until_something_else_is_said(drive: Drive, journal: Jo
     counted.__name__ = "left"
     graph = fan(drive, counted, right, checkpointer=journal)
     for given in ({"log": ["in"]}, None):
-        with pytest.raises(InvalidUpdateError, match="At key 'a'"):
+        with pytest.raises(InvalidUpdateError, match="At key 'word'"):
             drive.invoke(graph, given, on("t"))
     assert calls.of("left") == 1
     drive.update_state(graph, on("t"), None, as_node="__end__")

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
-from lawful.graph import START, StateGraph
+from lawful.core.errors import Failure
+from lawful.graph import START, Done, Failed, StateGraph
 from support.graphs import Config, Drive, Graph, concat
 
 HEX32 = re.compile(r"[0-9a-f]{32}")
@@ -21,7 +22,7 @@ class Log(TypedDict, total=False):
     """A log that grows, and two keys that are replaced."""
 
     log: Annotated[list[str], concat]
-    a: str
+    word: str
     n: int
 
 
@@ -67,6 +68,19 @@ def values(result: Mapping[str, Any]) -> dict[str, Any]:
 def ids(interrupts: Sequence[Any]) -> dict[Any, str]:
     """The id of each question by what it asks."""
     return {one.value: one.id for one in interrupts}
+
+
+def refusal(result: Any) -> Failure:
+    """The error that a typed run or resume ended with."""
+    assert isinstance(result, Failed), result
+    return result.error
+
+
+def finished(result: Any) -> Any:
+    """The state that a typed run or resume came to its end with."""
+    assert isinstance(result, Done), result
+    done: Done[Any] = result
+    return done.state
 
 
 def steps(drive: Drive, graph: Graph, config: Config) -> list[tuple[str, int]]:

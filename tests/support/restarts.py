@@ -50,13 +50,11 @@ def main(db: str, sink: str, what: str, *rest: str) -> None:
     else:
         (question,) = graph.questions("t")
         result = graph.resume_sync("t", Reply(question.id, what))
-    match result:
-        case Paused(questions):
-            told: Any = {"waits": [question.value for question in questions]}
-        case Done(state):
-            told = {"done": state["log"]}
-        case _:
-            told = {"failed": str(result)}
+    told: Any = {"failed": str(result)}
+    if isinstance(result, Paused):
+        told = {"waits": [question.value for question in result.questions]}
+    elif isinstance(result, Done):
+        told = {"done": graph.get_state("t").values["log"]}
     print(json.dumps(told), flush=True)
     if "kill" in rest:
         os.kill(os.getpid(), signal.SIGKILL)
