@@ -90,6 +90,7 @@ ROWS: dict[str, tuple[Any, tuple[str, str, str, str]]] = {
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("column", COLUMNS)
 def test_the_table(row: str, column: str) -> None:
+    """Rows: S2-026"""
     seen, expected = ROWS[row]
     capability, now = COLUMNS[column]
     assert concluded(capability, seen, now) == expected[list(COLUMNS).index(column)]
@@ -152,6 +153,7 @@ def test_no_grant_when_the_attempts_are_used_up(seen: Any) -> None:
 
 
 def test_the_same_key_must_reach_the_provider_before_it_forgets() -> None:
+    """Ledger: L9"""
     until = same_key_until(KEYED, PAST)
     assert until == 3600.0 - 10.0 - 60.0 - MARGIN
     assert concluded(KEYED, None, until - 0.001) == SAME

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as some
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from lawful.core.clock import FixedClock
 from lawful.core.errors import InvalidTransition, StaleEvidence
@@ -26,10 +26,7 @@ ALICE = Principal("alice")
 
 
 class Operations(RuleBasedStateMachine):
-    """One operation under a random provider, random time and random people.
-
-    Ledger: L2, L4, L5
-    """
+    """One operation under a random provider, random time and random people."""
 
     @initialize(capability=some.sampled_from(list(CAPABILITIES)), approval=some.booleans())
     def begin(self, capability: str, approval: bool) -> None:
@@ -118,5 +115,6 @@ class Operations(RuleBasedStateMachine):
             assert len(self.forge.applied) <= 1
 
 
-TestOperations: Any = Operations.TestCase
-TestOperations.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+def test_the_row_is_the_fold_and_no_effect_is_doubled() -> None:
+    """Ledger: L2, L4, L5"""
+    run_state_machine_as_test(Operations, settings=settings(max_examples=60, stateful_step_count=20, deadline=None))  # pyright: ignore[reportUnknownMemberType]

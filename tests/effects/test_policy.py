@@ -38,6 +38,7 @@ GREEN = (evidence("e1", "tests"), evidence("e2", "security"))
 
 @pytest.mark.parametrize("bits", list(product((False, True), repeat=5)))
 def test_the_truth_table_of_the_publication_rule(bits: tuple[bool, bool, bool, bool, bool]) -> None:
+    """Rows: S2-005"""
     matches, tests, security, same, granted = bits
     report = CheckReport("rev" if matches else "old", tests, security)
     decided = PublishApproval("rev" if same else "old", granted)
@@ -45,6 +46,7 @@ def test_the_truth_table_of_the_publication_rule(bits: tuple[bool, bool, bool, b
 
 
 def test_evidence_is_asked_for_before_an_approval() -> None:
+    """Rows: S2-042, S2-044"""
     assert RULES.decide(Matter(INTENT)) == NeedsEvidence(("tests", "security"))
     assert RULES.decide(Matter(INTENT, GREEN)) == NeedsApproval("release", 1)
     red = (evidence("e1", "tests", verdict=False), GREEN[1])
@@ -62,6 +64,7 @@ def test_the_newest_evidence_of_a_kind_counts() -> None:
 
 @pytest.mark.parametrize(("now", "counts"), [(99.0, True), (99.999, True), (100.0, False), (101.0, False)])
 def test_expiry_and_revocation_count_from_their_very_second(now: float, counts: bool) -> None:
+    """Rows: S2-020; Ledger: L8"""
     dated = evidence(valid_until=100.0)
     assert RequireEvidence("tests").check(Matter(INTENT, (dated,), now=now)).holds is counts
     rule = RequireApproval()
@@ -75,6 +78,7 @@ def test_expiry_and_revocation_count_from_their_very_second(now: float, counts: 
 
 @pytest.mark.parametrize("changed", ["op_id", "tool", "tool_version", "args_hash", "revision", "policy_hash"])
 def test_an_approval_is_bound_to_every_part_of_the_intent(changed: str) -> None:
+    """Rows: S2-004, S2-045; Ledger: L8"""
     from msgspec.structs import replace
 
     other: IntentRecord = replace(INTENT, **{changed: "something else"})
@@ -85,6 +89,7 @@ def test_an_approval_is_bound_to_every_part_of_the_intent(changed: str) -> None:
 
 
 def test_explain_lists_each_conjunct_and_what_is_stale() -> None:
+    """Rows: S2-005"""
     shown = (evidence("e0", "tests", revision="old"), GREEN[1])
     findings = RULES.explain(Matter(INTENT, shown, (approval(record(revision="old")),)))
     assert [(f.rule, f.holds) for f in findings] == [
@@ -158,6 +163,7 @@ def test_a_policy_that_gives_no_decision_is_told_so() -> None:
 
 
 def test_a_yes_comes_from_authorize_alone() -> None:
+    """Rows: S2-018"""
     yes = authorize(RULES, Matter(INTENT, GREEN, (approval(INTENT),)))
     assert isinstance(yes, Authorized)
     assert yes.op_id == INTENT.op_id

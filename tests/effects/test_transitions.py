@@ -107,6 +107,7 @@ def test_every_kind_of_event_is_tried() -> None:
 
 @pytest.mark.parametrize("name", STATES)
 def test_each_state_takes_exactly_the_events_of_the_table(name: str) -> None:
+    """Ledger: L1"""
     """Ledger: L1."""
     reached: dict[str, set[str]] = {}
     for event in EVENTS:
@@ -130,6 +131,7 @@ def test_an_event_of_another_operation_is_refused_everywhere(event: Event) -> No
 
 @given(strategies_.lists(strategies_.sampled_from(EVENTS), max_size=12))
 def test_any_sequence_gives_a_state_or_an_error_value(events: list[Event]) -> None:
+    """Ledger: L1"""
     """Ledger: L1."""
     state: st.State = st.Unplanned()
     for event in events:
@@ -145,6 +147,7 @@ def test_any_sequence_gives_a_state_or_an_error_value(events: list[Event]) -> No
 
 @given(strategies_.lists(strategies_.sampled_from(EVENTS), max_size=14))
 def test_a_receipt_once_recorded_never_changes(events: list[Event]) -> None:
+    """Ledger: L5"""
     state: st.State = past(PERMITTED, claimed(), ev.Confirmed(OP, 11.0, receipt(), 1))
     for event in events:
         match step(state, event):
@@ -168,6 +171,7 @@ def test_replay_stops_at_the_first_event_that_may_not_follow() -> None:
 
 
 def test_a_late_receipt_of_an_attempt_that_lost_its_claim_is_taken() -> None:
+    """Ledger: L11"""
     second = (LOST, ev.RetryGranted(OP, 13.0, "same_key", None), claimed(2, 50.0))
     in_flight_again = past(PERMITTED, claimed(), *second)
     assert isinstance(in_flight_again, st.InFlight)
@@ -201,6 +205,7 @@ def test_final_absence_settles_the_attempts_before_it() -> None:
     ],
 )
 def test_a_claim_must_keep_fence_deadline_and_lease(claim: ev.Claimed, why: str) -> None:
+    """Ledger: L4"""
     wrong = step(past(PERMITTED), claim)
     assert isinstance(wrong, Err)
     assert why in wrong.error.message
@@ -222,6 +227,7 @@ def test_attempts_are_limited_but_a_person_may_allow_one_more() -> None:
 
 
 def test_evidence_and_approvals_for_something_else_are_refused() -> None:
+    """Rows: S2-004"""
     planned = past()
     assert isinstance(step(planned, ev.EvidenceAdded(OP, 1.0, evidence(revision="old"))), Err)
     assert isinstance(step(planned, ev.ApprovalGranted(OP, 1.0, approval(record(revision="old")))), Err)

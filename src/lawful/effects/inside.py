@@ -16,7 +16,7 @@ from lawful.effects import states as st
 from lawful.effects.contract import Intent
 from lawful.effects.evidence import Approval
 from lawful.effects.intents import IntentRecord
-from lawful.effects.ledger import LEASE, Presence
+from lawful.effects.ledger import LEASE, presence
 from lawful.effects.log import load, write
 from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import (
@@ -59,11 +59,9 @@ def claimant_of(run: Run) -> Claimant:
     lease = run.root.lease
     if isinstance(lease, Lease):
         return Claimant(lease.owner, LEASE, lease.thread, lease.fence)
-    presence = run.shared.get("effects:presence")
-    if not isinstance(presence, Presence):
-        presence = Presence(run.journal, run.root.run_id)
-        run.shared["effects:presence"] = presence
-    return presence.claimant()
+    held = presence(run.journal, run.clock)
+    run.shared["effects:presence"] = held  # for as long as the run lasts
+    return held.claimant()
 
 
 @contextmanager

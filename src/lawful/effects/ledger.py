@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, ref
 
 from msgspec import Struct
 
@@ -85,6 +86,24 @@ class Presence:
         self._held = keeper.hold(self._journal, got, LEASE) if isinstance(got, Lease) else None
 
 
+_presences: WeakKeyDictionary[Journal, ref[Presence]] = WeakKeyDictionary()
+_presences_lock = threading.Lock()
+
+
+def presence(journal: Journal, clock: Clock) -> Presence:
+    """This process's presence in ``journal``: one for all ledgers that live over the same handle.
+
+    It lasts as long as someone holds it; the lease is left to expire then.
+    """
+    with _presences_lock:
+        known = _presences.get(journal)
+        found = known() if known is not None else None
+        if found is None:
+            found = Presence(journal, clock.token())
+            _presences[journal] = ref(found)
+        return found
+
+
 class Ledger:
     """Operations of one scope of a journal.
 
@@ -104,7 +123,7 @@ class Ledger:
         self.journal = journal
         self._policy = policy
         self._effects = {effect.tool: effect for effect in effects}
-        self.kit = Kit(journal, clock, policy, claimant or Presence(journal, clock.token()).claimant)
+        self.kit = Kit(journal, clock, policy, claimant or presence(journal, clock).claimant)
 
     # Performing
 

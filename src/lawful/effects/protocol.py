@@ -12,12 +12,11 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 from msgspec.structs import replace
 
 from lawful.core.clock import Clock
-from lawful.core.errors import EffectRefused, Failure, ToolError, ValidationError
+from lawful.core.errors import EffectRefused, Failure, StoreError, ValidationError
 from lawful.effects import events as ev
 from lawful.effects import states as st
-from lawful.effects.capability import AskOperator, Conclusion, Found, Seen, Wait
+from lawful.effects.capability import Conclusion, Found, Seen
 from lawful.effects.contract import EffectContext, Intent
-from lawful.effects.evidence import binding
 from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import claim_of, load, read_events, write
 from lawful.effects.moves import (
@@ -30,25 +29,16 @@ from lawful.effects.moves import (
     Waiting,
     claim,
     join,
-    matter_of,
     reconcile,
     settle,
 )
 from lawful.effects.outcomes import (
-    Abandoned,
-    AwaitingApproval,
-    AwaitingEvidence,
-    Conflicted,
-    Denied,
-    InProgress,
     Outcome,
-    Refused,
-    ResultLost,
     Succeeded,
-    Unknown,
 )
-from lawful.effects.policy import OPEN, NeedsApproval, NeedsEvidence, Policy
+from lawful.effects.policy import OPEN, Policy
 from lawful.effects.states import State
+from lawful.effects.telling import outcome_of
 from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import Lease
 
@@ -130,15 +120,18 @@ def execute(kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     rules = kit.rules(intent)
     record = _recorded(kit, intent, rules)
     while True:
-        who = kit.claimant()
         before = kit.clock.monotonic()
-        state, move = yield Do(lambda who=who: kit.journal.transact(lambda tx: _begin(tx, intent, record, rules, who)))
+        state, move = yield Do(lambda: _begin(kit, intent, record, rules))
         result: Move = move
         match result:
             case Taken(fence):
                 ctx = _context(kit, state.facts.intent, fence, before + record.send_budget, state.facts.version)
                 ended = yield Call(intent, ctx, lambda ended, fence=fence: _settle(kit, intent, fence, ended))
-                state = yield Do(lambda fence=fence, ended=ended: _settle(kit, intent, fence, ended), retry=True)
+                try:
+                    state = yield Do(lambda fence=fence, ended=ended: _settle(kit, intent, fence, ended), retry=True)
+                except StoreError as error:
+                    # The claim stands, so whoever comes next looks the effect up: as if we had died before writing.
+                    return Unknown(record.op_id, f"what came of it could not be written down: {error.message}")
                 if isinstance(state, st.Succeeded) and ended.error is None and not ended.cause:
                     return Succeeded(ended.value, record.op_id)
                 if ended.stop or not isinstance(state, st.Unknown):
@@ -176,14 +169,19 @@ def _recorded(kit: Kit, intent: Intent[Any, Any], rules: Policy) -> IntentRecord
     return replace(record, policy=rules.id, policy_hash=rules.hash)
 
 
-def _begin(
-    tx: EffectTx, intent: Intent[Any, Any], record: IntentRecord, rules: Policy, who: Claimant
-) -> tuple[State, Move]:
-    now = tx.now()
-    state = load(tx, record.op_id)
-    state = write(tx, state, join(state, record, now))
-    events, move = claim(state, rules, intent.effect.judge(intent.command), who, now)
-    return write(tx, state, events), move
+def _begin(kit: Kit, intent: Intent[Any, Any], record: IntentRecord, rules: Policy) -> tuple[State, Move]:
+    """Plan and claim in one durable transaction, as far as that goes now."""
+    who = kit.claimant()
+    own = intent.effect.judge(intent.command)
+
+    def work(tx: EffectTx) -> tuple[State, Move]:
+        now = tx.now()
+        state = load(tx, record.op_id)
+        state = write(tx, state, join(state, record, now))
+        events, move = claim(state, rules, own, who, now)
+        return write(tx, state, events), move
+
+    return kit.journal.transact(work)
 
 
 def _context(kit: Kit, record: IntentRecord, fence: int, deadline: float, version: int) -> EffectContext:
@@ -317,82 +315,3 @@ def gone(kit: Kit, claimed: ev.Claimed) -> bool:
         return False
     kit.journal.release(got)
     return True
-
-
-# Telling
-
-
-def outcome_of(
-    state: State,
-    intent: Intent[Any, R],
-    move: Move | None,
-    rules: Policy | None = None,
-    concluded: Conclusion | None = None,
-) -> Outcome[R]:
-    """Where an operation stands, as its caller is told."""
-    if isinstance(move, Waiting) and rules is not None:
-        waiting = _awaiting(state, move, rules)
-        if waiting is not None:
-            return waiting
-    match state:
-        case st.Unplanned() | st.Planned() | st.Permitted():
-            raise ToolError(
-                f"nothing was claimed for operation {intent.op_id}: execute it",
-                component="effects",
-                details={"op_id": intent.op_id, "state": st.name_of(state)},
-            )
-        case st.InFlight(facts):
-            return InProgress(facts.op_id, facts.attempts[-1].owner, facts.attempts[-1].lease_until)
-        case st.Unknown() | st.Granted():
-            return _unknown(state, concluded)
-        case st.Refused(facts, code, message, retryable):
-            return Refused(facts.op_id, code, message, retryable)
-        case st.Failed(facts, code, message):
-            return Refused(facts.op_id, code, message)
-        case st.Succeeded():
-            return _succeeded(state, intent)
-        case _:
-            return _over(state)
-
-
-def _succeeded(state: st.Succeeded, intent: Intent[Any, R]) -> Outcome[R]:
-    if state.receipt.result_lost or state.receipt.source == "assumed":
-        return ResultLost(state.facts.op_id)
-    return Succeeded(intent.effect.read_receipt(state.receipt.value), state.facts.op_id, True)
-
-
-def _over(state: st.Cancelled | st.Abandoned | st.Conflicted) -> Denied | Abandoned | Conflicted:
-    match state:
-        case st.Cancelled(facts, reason):
-            return Denied(facts.op_id, reason)
-        case st.Abandoned(facts, reason):
-            return Abandoned(facts.op_id, reason)
-        case st.Conflicted(facts, _, reason):
-            return Conflicted(facts.op_id, reason)
-
-
-def _unknown(state: st.Unknown | st.Granted, concluded: Conclusion | None) -> Unknown:
-    op_id, version = state.facts.op_id, state.facts.version
-    if isinstance(state, st.Granted):
-        return Unknown(op_id, f"another attempt is safe: {state.basis}", "execute", state.valid_until, version)
-    match concluded:
-        case Wait(until, reason):
-            return Unknown(op_id, reason, "reconcile", until, version)
-        case AskOperator(reason):
-            return Unknown(op_id, f"{reason} ({state.cause})" if state.cause else reason, "resolve", None, version)
-        case _:
-            return Unknown(op_id, state.cause, "reconcile", None, version)
-
-
-def _awaiting(state: State, move: Waiting, rules: Policy) -> Outcome[Any] | None:
-    if isinstance(state, (st.Unplanned, st.Cancelled, st.Failed)):
-        return None
-    facts = state.facts
-    matter = matter_of(facts, rules, 0.0)
-    match move.verdict:
-        case NeedsEvidence(kinds):
-            return AwaitingEvidence(facts.op_id, kinds)
-        case NeedsApproval(role, count):
-            return AwaitingApproval(facts.op_id, role, count, binding(matter.intent))
-        case _:
-            return None
