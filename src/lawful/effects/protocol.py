@@ -35,6 +35,7 @@ from lawful.effects.moves import (
 from lawful.effects.outcomes import (
     Outcome,
     Succeeded,
+    Unknown,
 )
 from lawful.effects.policy import OPEN, Policy
 from lawful.effects.states import State
