@@ -65,7 +65,8 @@ class SQLiteJournal:
     A commit outlives the process once it returns; with ``power_safe`` a power cut too (a batch may ask for that by itself,
     and effects always do). ``busy_timeout`` is how many seconds to wait for another process's lock before StoreLocked.
     ``clock`` gives the time of leases and of effect records; all processes on one file should agree about it. Beside
-    ``path`` lie ``path-wal``, ``path-shm`` and ``path-lock``. ":memory:" keeps everything in memory.
+    ``path`` lie ``path-wal``, ``path-shm`` and ``path-lock``: none of them may be removed while a process uses the journal.
+    The last one carries the locks by which a process's death is seen. ":memory:" keeps everything in memory.
 
     A fork is safe: parent and child both open the file anew. Raises: NewerSchema, CorruptRecord, StoreError.
     """
