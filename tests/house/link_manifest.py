@@ -30,7 +30,7 @@ def main() -> int:
                     moved.append(key)
             elif "tests" in entry:
                 del entry["tests"]
-                entry["todo"] = entry.pop("rest", "its tests are gone")
+                entry["later" if "rest" in entry else "todo"] = entry.pop("rest", "its tests are gone")
         part.dump()
     if moved:
         print("was `later`, has tests now; see whether `rest` still holds:", ", ".join(moved))
