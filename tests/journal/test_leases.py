@@ -1,5 +1,7 @@
 """Waiting for a busy thread by policy and in order, and keeping what is held."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import gc

@@ -1,5 +1,7 @@
 """Damaged rows, foreign and newer files, a full disk: a typed error that names the place, and a journal that works on."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import os

@@ -1,5 +1,7 @@
 """How the SQLite journal writes: one lock, grouped commits, as much syncing as was asked for, few statements."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import os
@@ -9,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,7 +162,11 @@ def test_done_may_call_the_journal_and_may_fail(journal: SQLiteJournal, monkeypa
     ids = Ids()
     seen: list[int] = []
     ended: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda told: ended.append(told.exc_type))
+
+    def unraisable(told: Any) -> None:
+        ended.append(told.exc_type)
+
+    monkeypatch.setattr(sys, "unraisablehook", unraisable)
 
     def done(error: BaseException | None) -> None:
         assert error is None
