@@ -57,6 +57,16 @@ def merge(program: Program, values: Mapping[str, Any], tasks: Sequence[Writer]) 
     return _rest(program, values, tasks, changed, groups or {})
 
 
+def tried(
+    program: Program, values: Mapping[str, Any], tasks: Sequence[Writer]
+) -> tuple[dict[str, Any], BaseException | None]:
+    """As `merge`, with what it raised as a value (and then nothing changed): a user's reducer may raise anything."""
+    try:
+        return merge(program, values, tasks), None
+    except Exception as error:  # noqa: BLE001 - the seam: it is the step's failure, whatever it is
+        return {}, error
+
+
 def _rest(
     program: Program,
     values: Mapping[str, Any],

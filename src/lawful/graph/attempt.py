@@ -119,6 +119,16 @@ async def _route_async(task: Task) -> None:
         acceptor.routed(task, router, await found if router.is_async else found)
 
 
+def _at_key(task: Task, recorder: Recorder, error: ValidationError) -> ValidationError:
+    """The same refusal, naming the key whose value cannot be stored."""
+    for key, value in task.writes:
+        try:
+            recorder.encode(value, f"node {task.node!r}, key {key!r}")
+        except ValidationError as found:
+            return found
+    return error
+
+
 def seal(task: Task, recorder: Recorder) -> None:
     """Encode the outcome in the thread that made it; what cannot be stored is the task's own failure."""
     if task.status not in (DONE, ASKED):
@@ -126,5 +136,5 @@ def seal(task: Task, recorder: Recorder) -> None:
     try:
         recorder.seal(task)
     except ValidationError as error:
-        task.status, task.error = FAILED, error
+        task.status, task.error = FAILED, _at_key(task, recorder, error)
         task.writes, task.targets, task.sends = [], None, None

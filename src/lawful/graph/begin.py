@@ -6,8 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lawful.core.errors import AlreadyAnswered, EmptyInputError, InvalidUpdateError, UnknownQuestion, nearest
-from lawful.core.questions import Question, Reply
+from lawful.core.errors import (
+    AlreadyAnswered,
+    EmptyInputError,
+    InvalidUpdateError,
+    UnknownQuestion,
+    ValidationError,
+    nearest,
+)
+from lawful.core.questions import Approved, Question, Reply
 from lawful.graph import orders as o
 from lawful.graph.apply import merge, store
 from lawful.graph.command import ROOT, START, Command
@@ -305,6 +312,13 @@ def _answer(m: Machine, seed: Seed, resume: Any, asked: dict[str, Question]) -> 
                 component="graph",
                 operation="resume",
                 details={"thread": m.run.thread or "", "question": qid},
+            )
+        if question.answer_type == "approved" and not isinstance(value, (bool, Approved)):
+            raise ValidationError(
+                f"Question {qid} is answered by True or False, not by {value!r:.100}",
+                component="graph",
+                operation="resume",
+                details={"question": qid},
             )
         own = question.ns == m.ns
         checkpoint = m.checkpoint if own else question.checkpoint

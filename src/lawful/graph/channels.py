@@ -185,7 +185,7 @@ def empty_of(typ: Any) -> Any:
         return MISSING
     try:
         return made()
-    except TypeError:
+    except Exception:  # noqa: BLE001 - whatever its constructor raises: it has no empty value
         return MISSING
 
 

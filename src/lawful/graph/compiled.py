@@ -14,8 +14,11 @@ from lawful.core.questions import Principal, Question, Reply
 from lawful.core.signals import ControlSignal, GraphInterrupt, ParentCommand, latch
 from lawful.graph import orders as o
 from lawful.graph.command import INTERRUPT, ROOT, UNSET, Command
-from lawful.graph.draw import drawn, explained
+from lawful.graph.config import names
+from lawful.graph.draw import Drawing
 from lawful.graph.drivers.sync import SyncDriver
+from lawful.graph.explain import explained
+from lawful.graph.jsonschema import json_schema
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
 from lawful.graph.program import Program
@@ -25,6 +28,7 @@ from lawful.graph.state import kind_of
 from lawful.graph.streams import Hub, modes_of
 from lawful.graph.task import Task
 from lawful.graph.updates import StateUpdate, update
+from lawful.graph.validate import check_breakpoints
 from lawful.graph.views import Views
 from lawful.journal.records import Lease
 
@@ -85,6 +89,7 @@ class CompiledStateGraph(Views, Generic[S]):
         self.clock = clock
         self.step_timeout: float | None = None
         """Seconds of wall time that one step may take, time that a stream's consumer takes included; None: no limit."""
+        self._breaks = frozenset(interrupt_before), frozenset(interrupt_after)
         self.is_async = any(n.is_async for n in program.nodes.values())
         self._async_node = next((n.name for n in program.nodes.values() if n.is_async), "")
 
@@ -120,6 +125,14 @@ class CompiledStateGraph(Views, Generic[S]):
         told = config or {}
         inner = {**(self.config.get("configurable") or {}), **(told.get("configurable") or {})}
         return {**self.config, **told, "configurable": inner}
+
+    def breakpoints(self, before: Any, after: Any) -> tuple[frozenset[str], frozenset[str]]:
+        """The breakpoints of one call. Raises: ValueError (a GraphBuildError) for an unknown node."""
+        if before is None and after is None:
+            return self._breaks
+        found = names(before, self.interrupt_before), names(after, self.interrupt_after)
+        check_breakpoints(set(self.nodes), tuple(found[0] | found[1]))
+        return found
 
     def context_of(self, given: Any) -> Any:
         """A dict becomes an instance of the context's class, if that is one."""
@@ -436,11 +449,19 @@ class CompiledStateGraph(Views, Generic[S]):
 
     def draw_mermaid(self) -> str:
         """The graph as a Mermaid flowchart."""
-        return drawn(self.blueprint)
+        return self.get_graph().draw_mermaid()
 
-    def get_graph(self, config: Any = None, *, xray: Any = False) -> Any:
-        """LangGraph's way to the drawing: ``graph.get_graph().draw_mermaid()``."""
-        return _Drawing(self.draw_mermaid(), self.explain())
+    def get_graph(self, config: Any = None, *, xray: Any = False) -> Drawing:
+        """Nodes and arrows; with ``xray`` those of the graphs inside its nodes too."""
+        return Drawing(self.blueprint, bool(xray))
+
+    def get_input_jsonschema(self, config: Any = None) -> dict[str, Any]:
+        """JSON Schema of the input."""
+        return json_schema(self.blueprint.input_schema)
+
+    def get_output_jsonschema(self, config: Any = None) -> dict[str, Any]:
+        """JSON Schema of the output."""
+        return json_schema(self.blueprint.output_schema)
 
     # Changing
 
@@ -457,20 +478,6 @@ class CompiledStateGraph(Views, Generic[S]):
     async def aget_state_history(self, config: Any, **options: Any) -> AsyncIterator[StateSnapshot]:
         for entry in await late("asyncio").to_thread(lambda: list(self.get_state_history(config, **options))):
             yield entry
-
-
-class _Drawing:
-    """What `get_graph` gives."""
-
-    def __init__(self, mermaid: str, text: str) -> None:
-        self._mermaid = mermaid
-        self._text = text
-
-    def draw_mermaid(self) -> str:
-        return self._mermaid
-
-    def draw_ascii(self) -> str:
-        return self._text
 
 
 async def _next(chunks: AsyncStream) -> Any:

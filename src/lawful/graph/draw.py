@@ -1,14 +1,71 @@
-"""A graph as a Mermaid flowchart, and in words."""
+"""A graph as nodes and arrows, and these as a Mermaid flowchart."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
 
 from lawful.graph.command import END, START
-from lawful.graph.parts import Blueprint
-from lawful.graph.validate import ambiguous, together, unmerged_keys
+from lawful.graph.parts import Blueprint, subgraph_of
+from lawful.graph.signature import unwrap
 
-_CSS = "classDef default fill:#f2f0ff,line-height:1.2\nclassDef first fill-opacity:0\nclassDef last fill:#bfb6fc"
+_CSS = ("classDef default fill:#f2f0ff,line-height:1.2", "classDef first fill-opacity:0", "classDef last fill:#bfb6fc")
+
+
+class Arrow(Struct, frozen=True):
+    """One edge of a drawing."""
+
+    source: str
+    target: str
+    data: str | None = None
+    """What is written on it: the route's label, or the rule of a join."""
+    conditional: bool = False
+    """Whether it is decided at run time."""
+
+
+class Drawing:
+    """Nodes and arrows of a graph; ``inside`` holds the drawings of the graphs that its nodes hold."""
+
+    def __init__(self, graph: Blueprint, xray: bool) -> None:
+        self.nodes: dict[str, str] = {START: "start", **{n: n for n in graph.nodes}, END: "end"}
+        """Each node's name and label."""
+        self.edges: list[Arrow] = _arrows(graph)
+        self.inside: dict[str, Drawing] = {}
+        if xray:
+            for name, spec in graph.nodes.items():
+                held = spec.graph if spec.graph is not None else graph_within(spec.fn)
+                if held is not None:
+                    self.inside[name] = Drawing(held.blueprint, xray)
+        self.holders = frozenset(n for n, s in graph.nodes.items() if s.graph is not None)
+
+    def draw_mermaid(self) -> str:
+        """The flowchart: solid arrows always run, dotted ones are decided at run time."""
+        lines = ["graph TD;", *self._lines("", "  ")]
+        return "\n".join([*lines, *(f"  {line}" for line in _CSS)]) + "\n"
+
+    def _lines(self, prefix: str, indent: str) -> list[str]:
+        lines: list[str] = []
+        for name, label in self.nodes.items():
+            at = _id(prefix + name)
+            if name in self.inside:
+                lines.append(f'{indent}subgraph {at}["{_label(label)}"]')
+                lines += self.inside[name]._lines(f"{prefix}{name}:", indent + "  ")
+                lines.append(f"{indent}end")
+            elif name == START:
+                lines.append(f"{indent}{at}([start]):::first")
+            elif name == END:
+                lines.append(f"{indent}{at}([end]):::last")
+            else:
+                shape = f'[["{_label(label)}"]]' if name in self.holders else f'("{_label(label)}")'
+                lines.append(f"{indent}{at}{shape}")
+        for arrow in self.edges:
+            line = "-.->" if arrow.conditional else "-->"
+            data = f"|{_label(arrow.data)}|" if arrow.data else ""
+            lines.append(f"{indent}{_id(prefix + arrow.source)} {line}{data} {_id(prefix + arrow.target)};")
+        return lines
 
 
 def _id(name: str) -> str:
@@ -20,75 +77,39 @@ def _label(text: str) -> str:
     return text.replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def drawn(graph: Blueprint) -> str:
-    """The flowchart: solid edges always run, dotted ones are decided at run time."""
-    lines = ["graph TD;", f"  {_id(START)}([start]):::first"]
-    for spec in graph.nodes.values():
-        shape = f'[["{_label(spec.name)}"]]' if spec.graph is not None else f'("{_label(spec.name)}")'
-        lines.append(f"  {_id(spec.name)}{shape}")
-    lines.append(f"  {_id(END)}([end]):::last")
+def _arrows(graph: Blueprint) -> list[Arrow]:
+    out: list[Arrow] = []
     for edge in graph.edges:
-        mark = f"|all of {len(edge.sources)}|" if edge.is_join and len(edge.sources) > 1 else ""
-        lines += [f"  {_id(source)} -->{mark} {_id(edge.target)};" for source in edge.sources]
+        data = f"all of {len(edge.sources)}" if edge.is_join and len(edge.sources) > 1 else None
+        out += [Arrow(source, edge.target, data) for source in edge.sources]
     for branch in graph.branches:
-        lines += _branch(graph, branch.source, branch.targets, branch.path_map)
+        out += _routes(graph, branch.source, branch.targets, branch.path_map)
     for spec in graph.nodes.values():
-        lines += [f"  {_id(spec.name)} -.-> {_id(target)};" for target in spec.destinations or ()]
-    for name in _last(graph):
-        lines.append(f"  {_id(name)} --> {_id(END)};")
-    return "\n".join(lines) + "\n" + "\n".join(f"  {line}" for line in _CSS.splitlines()) + "\n"
+        out += [Arrow(spec.name, target, None, True) for target in spec.destinations or ()]
+    going = {a.source for a in out}
+    out += [Arrow(name, END) for name in graph.nodes if name not in going]
+    return out
 
 
-def _branch(
-    graph: Blueprint, source: str, targets: tuple[str, ...] | None, path_map: dict[object, str] | None
-) -> list[str]:
+def _routes(
+    graph: Blueprint, source: str, targets: tuple[str, ...] | None, path_map: Mapping[Any, str] | None
+) -> list[Arrow]:
     if path_map is not None:
-        pairs = [(str(label), target) for label, target in path_map.items()]
-    else:
-        pairs = [("", t) for t in (targets if targets is not None else (*graph.nodes, END))]
-    return [
-        f"  {_id(source)} -.->{f'|{_label(label)}|' if label and label != target else ''} {_id(target)};"
-        for label, target in pairs
-    ]
+        return [Arrow(source, t, str(k) if str(k) != t else None, True) for k, t in path_map.items()]
+    return [Arrow(source, t, None, True) for t in (targets if targets is not None else (*graph.nodes, END))]
 
 
-def _last(graph: Blueprint) -> list[str]:
-    """Nodes that nothing leads on from: they end their branch of work."""
-    going = {s for e in graph.edges for s in e.sources} | {b.source for b in graph.branches}
-    return [n for n, spec in graph.nodes.items() if n not in going and not spec.destinations]
-
-
-def explained(graph: Blueprint, name: str) -> str:
-    """The graph in words, one fact a line."""
-    mode = "strict" if graph.strict else "lenient"
-    lines = [f"graph {name} over {graph.schema.name} ({mode})", "", "state"]
-    for key, channel in graph.schema.channels.items():
-        lines.append(f"  {key}: {channel!r}")
-    lines.append("nodes")
-    for spec in graph.nodes.values():
-        kind = "subgraph" if spec.graph is not None else "node"
-        notes = [n for n, on in (("deferred", spec.defer), ("retries", bool(spec.retry))) if on]
-        lines.append(f"  {spec.name} ({', '.join([kind, *notes])})")
-    lines.append("edges")
-    for edge in graph.edges:
-        if edge.is_join:
-            rule = edge.rule or "all"
-            lines.append(f"  {' + '.join(edge.sources)} -> {edge.target} (join: {rule})")
-        else:
-            lines.append(f"  {edge.sources[0]} -> {edge.target}")
-    for branch in graph.branches:
-        where = ", ".join(branch.targets) if branch.targets is not None else "anywhere"
-        lines.append(f"  {branch.source} -> {where} (decided by {branch.name})")
-    return "\n".join(lines + _reports(graph)) + "\n"
-
-
-def _reports(graph: Blueprint) -> list[str]:
-    """What cannot be refused before the run, since it is not known what a node writes."""
-    lines: list[str] = []
-    keys = unmerged_keys(graph)
-    for group in together(graph):
-        if keys:
-            lines.append(f"  {', '.join(group)} run in one step: no two of them may write {', '.join(keys)}")
-    for edge, _ in ambiguous(graph):
-        lines.append(f"  the join into {edge.target} can be skipped: it states no rule")
-    return ["to know", *lines] if lines else []
+def graph_within(fn: Any) -> Any:
+    """A compiled graph that a function refers to by a closure or a global name, if there is one; a best effort."""
+    plain = unwrap(fn)
+    code = getattr(plain, "__code__", None)
+    if code is None:
+        return None
+    known: dict[str, Any] = getattr(plain, "__globals__", {})
+    found = [known[n] for n in code.co_names if n in known]
+    for cell in getattr(plain, "__closure__", None) or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not filled yet
+            continue
+    return next((f for f in found if subgraph_of(f) is not None), None)

@@ -133,8 +133,9 @@ def _answered(task: Task, qid: str, value: Any, held: list[Any], answer: Any) ->
     if answer is None:
         return given
     if answer is Approved:
-        by = held[2] if len(held) > 2 else ""
-        return given if isinstance(given, Approved) else Approved(bool(given), by)
+        if isinstance(given, Approved):
+            return given
+        return Approved(given, held[2] if len(held) > 2 else "")
     if not isinstance(given, answer):
         raise ValidationError(
             f"Question {qid} of node {task.node!r} wants an answer of type {answer.__name__}, got {type(given).__name__}",

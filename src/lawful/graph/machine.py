@@ -15,9 +15,9 @@ from lawful.core.errors import GraphRecursionError, InvalidUpdateError
 from lawful.core.retry import policy_for
 from lawful.core.signals import ParentCommand
 from lawful.graph import orders as o
-from lawful.graph.apply import after, finish, merge, store
+from lawful.graph.apply import after, finish, merge, store, tried
 from lawful.graph.channels import MISSING
-from lawful.graph.command import Send
+from lawful.graph.command import START, Send
 from lawful.graph.persist import Recorder, parents_of
 from lawful.graph.program import Node, Program
 from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, Base, Task
@@ -267,10 +267,9 @@ class Machine:
         if stop is not None:
             return self.stop_short(stop)
         tasks = self.tasks
-        try:
-            changed = merge(self.program, self.values, tasks)
-        except Exception as error:  # noqa: BLE001 - a user's reducer may raise anything; it is the step's failure
-            return self.stop_short(o.Broke(error))
+        changed, wrong = tried(self.program, self.values, tasks)
+        if wrong is not None:
+            return self.stop_short(o.Broke(wrong))
         self.apply(tasks, changed)
         return self.next_step(tasks)
 
@@ -310,7 +309,7 @@ class Machine:
         for task in tasks:
             if task.sends is not None:
                 sends.extend(task.sends)
-        if self.own is not None and self.source != "input":
+        if self.own is not None and tasks[0].node != START:
             self.own.extend(w for t in tasks for w in t.writes)
         self.finished = False
         if program.finishing and not names and not sends:
@@ -456,11 +455,9 @@ class Machine:
         values = self.values
         done = [t for t in self.tasks if t.status == DONE] if partial else []
         if done:
-            try:
-                values = {**values}
-                store(values, merge(self.program, self.values, done))
-            except InvalidUpdateError:
-                values = self.values
+            changed, _ = tried(self.program, values, done)
+            values = {**values}
+            store(values, changed)
         return self.program.output_view(values)
 
     # Commits: one in flight, what comes meanwhile waits in ``dirty``

@@ -14,7 +14,7 @@ from lawful.core.lazy import late
 from lawful.graph import orders as o
 from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
-from lawful.graph.config import Target, concurrency, durability_of, metadata_of, names, recursion_limit, target_of
+from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
 from lawful.graph.drivers.shared import Deal
 from lawful.graph.machine import Limits, Machine
 from lawful.graph.persist import Recorder
@@ -175,10 +175,11 @@ class Session:
         hub = self.hub
         if hub is None and self.nested and run.hub is not None and run.hub.subgraphs:
             hub = run.hub
+        before, after = graph.breakpoints(self.options.before, self.options.after)
         limits = Limits(
             recursion_limit(self.config),
-            names(self.options.before, graph.interrupt_before),
-            names(self.options.after, graph.interrupt_after),
+            before,
+            after,
         )
         machine = Machine(
             graph.program,

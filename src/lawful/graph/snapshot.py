@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lawful.core.errors import InvalidUpdateError
 from lawful.core.questions import Question
-from lawful.graph.apply import merge, store
+from lawful.graph.apply import store, tried
 from lawful.graph.command import ROOT
 from lawful.graph.persist import parents_of
 from lawful.graph.program import Node, Program
@@ -138,10 +137,7 @@ class Viewer:
         )
 
     def _applied(self, values: dict[str, Any], finished: Sequence[Done]) -> dict[str, Any]:
-        try:
-            changed = merge(self.program, values, finished)
-        except InvalidUpdateError:
-            return values  # a conflict: the last good state is the truth
+        changed, _ = tried(self.program, values, finished)  # after a conflict the last good state is the truth
         applied = dict(values)
         store(applied, changed)
         return applied

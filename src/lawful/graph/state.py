@@ -32,7 +32,7 @@ _COPIED = {list: list.copy, dict: dict.copy, set: set.copy}
 class Schema:
     """One state class, read once; ``view`` makes what a node gets, ``writes`` what a returned instance writes."""
 
-    __slots__ = ("annotations", "channels", "defaults", "keys", "kind", "managed", "required", "typ")
+    __slots__ = ("annotations", "channels", "defaults", "keys", "kind", "managed", "optional", "required", "typ")
 
     def __init__(self, typ: Any, kind: Kind) -> None:
         self.typ = typ
@@ -45,6 +45,8 @@ class Schema:
         self.defaults: dict[str, Any] = {}
         """Plain defaults of a class's fields; MISSING where a factory makes it."""
         self.required: tuple[str, ...] = ()
+        self.optional: set[str] = set()
+        """Keys that a TypedDict does not require."""
 
     @property
     def name(self) -> str:
@@ -81,6 +83,8 @@ def read_schema(typ: Any) -> Schema:
         return schema
     for key, hint in _hints(typ).items():
         _add_key(schema, key, hint)
+        if kind == "dict" and _is_optional(typ, hint):
+            schema.optional.add(key)
     schema.keys = tuple(k for k in schema.channels)
     schema.defaults = _defaults(typ, kind)
     schema.required = _required(schema)
@@ -101,6 +105,13 @@ def _hints(typ: Any) -> dict[str, Any]:
     if wanted is None:
         return found
     return {key: found[key] for key in wanted if key in found}
+
+
+def _is_optional(typ: Any, hint: Any) -> bool:
+    while get_origin(hint) is Annotated:
+        hint = hint.__origin__
+    origin = get_origin(hint)
+    return origin is NotRequired or (origin is not Required and not getattr(typ, "__total__", True))
 
 
 def _add_key(schema: Schema, key: str, hint: Any) -> None:
@@ -178,10 +189,10 @@ def _defaults(typ: Any, kind: Kind) -> dict[str, Any]:
 
 
 def _required(schema: Schema) -> tuple[str, ...]:
-    """Fields that have no default and whose type does not allow None (a factory counts as no default)."""
+    """Fields that must be given: no default (``...`` counts as none), not NotRequired, and their type does not allow None."""
     out: list[str] = []
     for key in schema.keys:
-        if schema.defaults.get(key, MISSING) is not MISSING:
+        if key in schema.optional or schema.defaults.get(key, ...) is not ...:
             continue
         args = get_args(schema.annotations[key])
         if type(None) in args or schema.annotations[key] is type(None):

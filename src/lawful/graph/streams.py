@@ -88,7 +88,7 @@ class Projector:
                 "input": _peek(task),
                 "triggers": task.triggers,
             }
-            metadata = dict(task.task_node.metadata)
+            metadata = _users_metadata(task)
             if metadata:
                 payload["metadata"] = metadata
             self._task_event(machine, "task", payload)
@@ -156,6 +156,15 @@ class Projector:
 
     def noticed(self, machine: Machine, what: str, details: dict[str, Any]) -> None:
         self.hub.put(machine.ns, "debug", _debugged(machine.step, what, details))
+
+
+def _users_metadata(task: Task) -> dict[str, Any]:
+    """What the user said of the run and the node: a copy, without any key of ours."""
+    config = task.run.config
+    told = {**(config.get("metadata") or {}), **task.task_node.metadata}
+    if config.get("tags"):
+        told["tags"] = list(config["tags"])
+    return told
 
 
 def _peek(task: Task) -> Any:

@@ -20,7 +20,7 @@ def check_build(graph: Blueprint, breakpoints: Sequence[str]) -> None:
     names = set(graph.nodes)
     _check_edges(graph, names)
     _check_branches(graph, names)
-    _check_breakpoints(names, breakpoints)
+    check_breakpoints(names, breakpoints)
     _check_timeouts(graph)
     if graph.strict:
         _check_joins(graph)
@@ -62,7 +62,8 @@ def _check_branches(graph: Blueprint, names: set[str]) -> None:
                 )
 
 
-def _check_breakpoints(names: set[str], breakpoints: Sequence[str]) -> None:
+def check_breakpoints(names: set[str], breakpoints: Sequence[str]) -> None:
+    """Raises: GraphBuildError for a breakpoint at a node that does not exist."""
     for name in breakpoints:
         if name != "*" and name not in names:
             raise _refuse(f"Interrupt node {name!r} not found.{nearest(name, names)}", node=name)
