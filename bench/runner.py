@@ -33,11 +33,16 @@ class Result:
     seconds: float = 0.0
 
     def medians(self) -> dict[str, dict[str, float]]:
-        """Output id -> contestant -> the median over the rounds."""
-        return {
-            output.id: {name: median(values) for name, values in self.samples.get(output.id, {}).items() if values}
-            for output in self.outputs
-        }
+        """Output id -> contestant -> the median over the rounds.
+
+        Who failed in any round has none: the rounds before are fewer than the others' and were measured at other times.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for output in self.outputs:
+            failed = self.failures.get(output.id, {})
+            samples = self.samples.get(output.id, {})
+            found[output.id] = {name: median(values) for name, values in samples.items() if name not in failed}
+        return found
 
 
 @dataclass
