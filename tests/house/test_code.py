@@ -19,7 +19,7 @@ IMPORT_BY_NAME = {
     "cli/graphs.py": "the graph that a user names on the command line",
 }
 SEAMS = {
-    "task runner": ("graph/attempt.py", "graph/drivers/", "graph/machine.py"),
+    "task runner": ("graph/attempt.py", "graph/drivers/", "graph/apply.py"),
     "journal writer": ("stores/", "journal/memory.py"),
     "tool dispatch": ("effects/drive.py", "tools/dispatch.py"),
     "middleware guard": ("agents/middleware/base.py",),
