@@ -260,6 +260,9 @@ def test_evidence_then_approval_then_once(journal: Journal, run: Run) -> None:
     ledger.approve(OP, Approval("a1", waiting.binding, ALICE, granted_at=0.0))
     assert isinstance(run(ledger, intent), Succeeded)
     assert forge.calls == 1
+    done = ledger.state(OP)
+    assert isinstance(done, st.Succeeded)
+    assert done.facts.consumed == ("a1",)
 
 
 def test_an_approval_is_checked_again_in_the_claim(run: Run) -> None:

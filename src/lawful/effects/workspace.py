@@ -77,7 +77,8 @@ def isolated_workspace(repo: str | Path, revision: str = "HEAD", *, timeout: flo
         else:
             raise ToolError(f"no workspace could be locked in {room}", component="workspace", operation="open")
         try:
-            git(root, "worktree", "add", "--detach", "--quiet", str(path), wanted, timeout=timeout)
+            with _administering(room):
+                git(root, "worktree", "add", "--detach", "--quiet", str(path), wanted, timeout=timeout)
             yield Workspace(path, root, wanted)
         finally:
             _remove(root, path)
@@ -143,7 +144,16 @@ def _same(file: Path, handle: IO[bytes]) -> bool:
 
 
 def _remove(root: Path, path: Path) -> None:
-    if path.exists():
-        git(root, "worktree", "remove", "--force", "--force", str(path), check=False)
-        shutil.rmtree(path, ignore_errors=True)
-    git(root, "worktree", "prune", check=False)
+    with _administering(path.parent):
+        if path.exists():
+            git(root, "worktree", "remove", "--force", "--force", str(path), check=False)
+            shutil.rmtree(path, ignore_errors=True)
+        git(root, "worktree", "prune", check=False)
+
+
+@contextmanager
+def _administering(room: Path) -> Generator[None]:
+    """One at a time over all processes: git's worktree commands trip over each other's half-made entries."""
+    with open(room / "administration", "ab") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
