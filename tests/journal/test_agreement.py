@@ -38,7 +38,7 @@ def _checkpoints(draw: st.DrawFn) -> PutCheckpoint:
         delta=b"d" * draw(_number),
         snapshot=draw(st.none() | st.just(b"s")),
         refs=tuple(map(digest, draw(st.lists(_number, max_size=2)))),
-        metadata=draw(st.dictionaries(st.sampled_from(["k", "graph"]), st.sampled_from([1, True, "x", None]))),
+        metadata=draw(st.dictionaries(st.sampled_from(["k", "_graph"]), st.sampled_from([1, True, "x", None]))),
     )
     return PutCheckpoint(row, draw(st.just(ANY_HEAD) | st.none() | _id))
 

@@ -102,7 +102,7 @@ class ThreadRows:
     def info(self, thread: str) -> ThreadInfo:
         heads = [space.rows[space.order[-1]] for space in self.spaces.values() if space.order]
         root = next((row for row in heads if row.ns == ""), None)
-        graph = root.metadata.get("graph", "") if root is not None else ""
+        graph = root.metadata.get("_graph", "") if root is not None else ""
         return ThreadInfo(
             thread=thread,
             lineage=self.lineage,

@@ -166,7 +166,7 @@ class ThreadInfo(Struct, frozen=True):
     created: float
     updated: float
     graph: str = ""
-    """The name of the graph that last wrote to its root namespace."""
+    """The name of the graph that last wrote to its root namespace: ``_graph`` in its checkpoints' metadata."""
 
 
 class Operation(Struct, frozen=True):

@@ -201,7 +201,7 @@ def _info(link: Link, number: int, name: str, lineage: str, created: float) -> T
         updated = max(updated, at)
         if ns == "":
             try:
-                told = msgspec.json.decode(metadata, type=dict[str, Any]).get("graph", "")
+                told = msgspec.json.decode(metadata, type=dict[str, Any]).get("_graph", "")
             except (msgspec.DecodeError, TypeError, ValueError) as e:
                 raise corrupt("checkpoint", thread=name, ns=ns) from e
             graph = told if isinstance(told, str) else ""

@@ -294,7 +294,7 @@ class ThreadPromises(Suite):
         assert list(journal.threads()) == []
 
     def test_listings(self, journal: Journal, clock: FixedClock) -> None:
-        put(journal, "b", checkpoint(Ids()(), at=START + 5, metadata={"graph": "flow"}))
+        put(journal, "b", checkpoint(Ids()(), at=START + 5, metadata={"_graph": "flow"}))
         clock.advance(1)
         grow(journal, "a", 3, ns="sub")
         put(journal, "c", checkpoint(Ids()()))
