@@ -1,0 +1,130 @@
+"""The verb `demo`: start the dependency update, or go on with it wherever it was left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from argparse import Namespace
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from lawful.cli import console, demo_repo
+from lawful.cli.console import command, say, step
+from lawful.cli.progress import Standing, advance, standing
+from lawful.cli.run import answer_with, fatal, report
+from lawful.cli.update_checks import repository
+from lawful.cli.update_graph import NAME, build
+from lawful.cli.update_rules import Request, request
+from lawful.core.errors import ConfigurationError, ValidationError
+from lawful.graph import CompiledStateGraph
+from lawful.journal.ids import thread_key
+from lawful.stores.sqlite import SQLiteJournal
+
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def demo(args: Namespace) -> int:
+    """`lawful demo`: a real change to a real repository, from the pinned line to one commit on a branch."""
+    _check(args)
+    thread = thread_key(args.thread or (NAME if args.repo is None else f"{args.package}-{args.to}"))
+    wanted = _wanted(args, thread)
+    with closing(console.made(args.db)) as journal:
+        effect = fatal(thread, args.db) if args.kill_after_effect else None
+        graph = build(journal, effect)
+        stands = _fresh(args, journal, graph, thread, wanted)
+        if stands is None:
+            stands = _again(args, journal, graph, thread, wanted)
+        if stands.asked and args.yes:
+            say("", "yes, since --yes was given:")
+            return answer_with(graph, thread, stands.asked[0], True, by=args.by, db=args.db)
+        return report(graph, thread, stands, args.db)
+
+
+def _check(args: Namespace) -> None:
+    """Raises: ConfigurationError, for options that do not fit together."""
+    if args.kill_after_effect and not args.yes:
+        raise ConfigurationError(
+            "--kill-after-effect needs --yes here: before an answer nothing happens after which to die",
+            component="demo",
+        )
+    missing = [f"--{name}" for name in ("package", "to", "test") if getattr(args, name) is None]
+    if args.repo is not None and missing:
+        raise ConfigurationError(f"--repo needs {', '.join(missing)} too", component="demo")
+
+
+def _wanted(args: Namespace, thread: str) -> Request:
+    """The request that the options describe. Raises: ValidationError; nothing is made yet."""
+    folder = _own_folder(args.db, thread) if args.repo is None else None
+    package, to = args.package or demo_repo.PACKAGE, args.to or demo_repo.AFTER
+    asked = request(
+        str(folder) if folder is not None else "",
+        package,
+        to,
+        _words(args.test or demo_repo.TEST),
+        args.branch or f"lawful/{package}-{to}",
+        reckless=args.reckless,
+    )
+    if args.repo is None:
+        return asked
+    return request(repository(args.repo), package, to, asked.test, asked.branch, reckless=asked.reckless)
+
+
+def _own_folder(db: str | None, thread: str) -> Path:
+    """Where the demo makes the thread's repository: beside the journal."""
+    name = thread if _FOLDER.fullmatch(thread) else hashlib.sha256(thread.encode()).hexdigest()[:16]
+    beside = Path(db).parent if db is not None else console.HOME
+    return (beside / "demo-repos" / name).resolve()
+
+
+def _words(test: str) -> list[str]:
+    try:
+        return shlex.split(test)
+    except ValueError as error:
+        raise ValidationError(f"--test {test!r} is no command: {error}", component="demo") from error
+
+
+def _fresh(
+    args: Namespace, journal: SQLiteJournal, graph: CompiledStateGraph[Any], thread: str, wanted: Request
+) -> Standing | None:
+    """Start the thread; None where it is there already."""
+    if journal.info(thread) is not None:
+        return None
+    made = demo_repo.make(Path(wanted.repo)) if args.repo is None else None
+    say("A dependency update in a real git repository. No network, no key, no model is used.")
+    step("repo", f"{wanted.repo}{' (made for this demo)' if made else ''}")
+    step("thread", f"{thread}, in journal {os.path.relpath(journal.path)}")
+    say()
+    # A second demo that starts at the same moment is refused, not queued: it would start all over.
+    return advance(graph, thread, {"request": wanted}, busy="reject")
+
+
+def _again(
+    args: Namespace, journal: SQLiteJournal, graph: CompiledStateGraph[Any], thread: str, wanted: Request
+) -> Standing:
+    """Go on with a thread that is there. Raises: ValidationError, if it is about something else."""
+    info = console.thread_of(journal, thread)
+    other = ["demo", "--thread", "NAME"]
+    if info.graph != NAME:
+        raise ValidationError(
+            f"thread {thread!r} belongs to graph {info.graph!r}; choose another: {command(*other)}", component="demo"
+        )
+    stands = standing(graph, thread)
+    held: Request = stands.values["request"]
+    named = any((args.repo, args.package, args.to, args.test, args.branch, args.reckless))
+    if named and held != wanted:
+        raise ValidationError(
+            f"thread {thread!r} is about {held.package} {held.to} in {held.repo}, with other options;"
+            f" choose another: {command(*other)}",
+            component="demo",
+        )
+    if not stands.waiting:
+        say(f"Thread {thread} has ended already. To start another: {command(*other, db=args.db)}")
+        return stands
+    if stands.asked:
+        say(f"Thread {thread} waits for an answer.")
+        return stands
+    say(f"Thread {thread} goes on where it was left:")
+    return advance(graph, thread, None)

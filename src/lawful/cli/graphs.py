@@ -1,0 +1,92 @@
+"""Which graphs ship with the command, and how a caller names another: ``module:name``, never a name out of a store."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from lawful.cli import update_graph
+from lawful.core.errors import ConfigurationError, nearest
+from lawful.effects.branch_commit import BranchCommit
+from lawful.graph import CompiledStateGraph, StateGraph
+from lawful.journal.port import Journal
+from lawful.journal.records import ThreadInfo
+
+SHIPPED: dict[str, Callable[[Journal], CompiledStateGraph[Any]]] = {update_graph.NAME: update_graph.build}
+"""By the name that a graph's threads carry in the journal."""
+
+_PLACE = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
+
+
+def graph_of(
+    info: ThreadInfo, journal: Journal, named: str | None, effect: BranchCommit | None = None
+) -> CompiledStateGraph[Any]:
+    """The graph that goes on with a thread: the one that the caller names, or the one that ships.
+
+    Raises: ConfigurationError, if it is neither, or another graph than the thread's.
+    """
+    if named is not None:
+        graph = load(named, journal)
+        if info.graph and graph.name != info.graph:
+            raise ConfigurationError(
+                f"thread {info.thread!r} belongs to graph {info.graph!r}, but {named} is graph {graph.name!r}",
+                component="cli",
+                operation="graph",
+            )
+        return graph
+    if info.graph not in SHIPPED:
+        raise ConfigurationError(
+            f"thread {info.thread!r} belongs to graph {info.graph!r}, which does not ship with lawful:"
+            " name it with --graph module:name",
+            component="cli",
+            operation="graph",
+            details={"thread": info.thread, "graph": info.graph},
+        )
+    return update_graph.build(journal, effect) if effect is not None else SHIPPED[info.graph](journal)
+
+
+def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:
+    """The graph at ``module:name``: a StateGraph is compiled over ``journal``; a compiled one keeps its own.
+
+    Raises: ConfigurationError, with the nearest name where there is no such thing.
+    """
+    match = _PLACE.fullmatch(named)
+    if match is None:
+        raise _wrong(f"{named!r} is not of the form module:name, such as shop.orders:graph")
+    module = _module(match["module"])
+    found: Any = getattr(module, match["name"], None)
+    kind: type[Any] = type(found)
+    if issubclass(kind, StateGraph):
+        return found.compile(checkpointer=journal)
+    if issubclass(kind, CompiledStateGraph):
+        if journal is not None and not hasattr(found.checkpointer, "chain"):
+            raise _wrong(f"{named} was compiled without a journal: name its StateGraph instead")
+        return found
+    graphs = [name for name, value in vars(module).items() if isinstance(value, (StateGraph, CompiledStateGraph))]
+    what = f"has no {match['name']!r}" if found is None else f"has a {type(found).__name__} there, not a graph"
+    raise _wrong(f"{match['module']} {what}.{nearest(match['name'], graphs)}")
+
+
+def _module(name: str) -> ModuleType:
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as for `python -m`: the caller named a module of theirs
+    try:
+        return import_module(name)
+    except ImportError as error:
+        if (
+            isinstance(error, ModuleNotFoundError)
+            and error.name is not None
+            and (name + ".").startswith(error.name + ".")
+        ):
+            raise _wrong(f"there is no module {error.name!r} in {here} or among what is installed") from error
+        raise _wrong(f"{name} cannot be imported: {error}") from error
+
+
+def _wrong(message: str) -> ConfigurationError:
+    return ConfigurationError(message, component="cli", operation="graph")

@@ -1,0 +1,149 @@
+"""The command `lawful`: its verbs and options, and the one place where errors become lines and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+import lawful
+from lawful.cli.console import USAGE, complain
+from lawful.cli.demo import demo
+from lawful.cli.draw import draw
+from lawful.cli.history import history, show, threads
+from lawful.cli.run import answer, recover
+from lawful.core.errors import Failure, nearest
+
+_ABOUT = """\
+Agent programs that never silently repeat or lose what they do to the world.
+Start with `lawful demo`: a real change to a real git repository, asked for, approved, and made exactly once."""
+_CODES = """\
+exit codes: 0 done, or waiting for an answer; 1 refused or failed, one line on standard error says why;
+2 the command line is wrong; 3 the outcome of an effect is not known; 130 interrupted.
+The journal is .lawful/lawful.db in the current folder; every verb takes --db FILE."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, which names the nearest verb for a wrong one and takes no abbreviations."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"lawful: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def parser() -> tuple[Parser, tuple[str, ...]]:
+    """The whole command line, and the names of its verbs."""
+    top = Parser(
+        prog="lawful",
+        description=_ABOUT,
+        epilog=_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"lawful {lawful.__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
+
+    def verb(name: str, about: str) -> Parser:
+        made: Parser = verbs.add_parser(
+            name, help=about, description=f"{about[0].upper()}{about[1:]}.", allow_abbrev=False
+        )
+        made.add_argument("--db", metavar="FILE", help="the journal; .lawful/lawful.db if not given")
+        return made
+
+    _demo(verb("demo", "update a pinned dependency in a real git repository, up to your approval"))
+    _answer(verb("answer", "say yes or no to a thread's question, and go on with its run"))
+    one = verb("recover", "after a crash: find out what happened, finish what was begun")
+    _graph(one)
+    _json(one)
+    one = verb("history", "list a thread's steps and the events of its effects")
+    one.add_argument("thread", metavar="THREAD")
+    one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
+    _graph(one)
+    _json(one)
+    one = verb("show", "show where a thread stands: its values, questions and effects")
+    one.add_argument("thread", metavar="THREAD")
+    one.add_argument("--whole", action="store_true", help="do not shorten values")
+    _graph(one)
+    _json(one)
+    _json(verb("threads", "list the journal's threads"))
+    one = verbs.add_parser("draw", help="draw a graph (Mermaid)", description="Draw a graph.", allow_abbrev=False)
+    one.add_argument("graph", nargs="?", metavar="module:name", help="a graph of yours; the demo's if not given")
+    one.add_argument("--words", action="store_true", help="in words instead")
+    return top, tuple(verbs.choices)
+
+
+def _demo(one: Parser) -> None:
+    one.add_argument("--repo", metavar="PATH", help="a git repository of yours; one is made if not given")
+    one.add_argument("--package", metavar="NAME", help="the pinned package")
+    one.add_argument("--to", metavar="VERSION", help="the version to pin (try 3.0.0: its tests fail)")
+    one.add_argument("--test", metavar="COMMAND", help="runs the repository's tests; words, not a shell")
+    one.add_argument("--branch", metavar="NAME", help="gets the commit; lawful/NAME-VERSION if not given")
+    one.add_argument("--thread", metavar="ID", help="the run's name; `demo`, or NAME-VERSION with --repo")
+    one.add_argument("--reckless", action="store_true", help="the proposer overreaches: see its patch refused")
+    one.add_argument("--yes", action="store_true", help="approve at once")
+    _killing(one)
+
+
+def _answer(one: Parser) -> None:
+    one.add_argument("thread", metavar="THREAD")
+    one.add_argument("answer", choices=("yes", "no"), metavar="yes|no")
+    one.add_argument("--question", metavar="ID", help="which, where several are open")
+    _killing(one)
+    _graph(one)
+
+
+def _killing(one: Parser) -> None:
+    one.add_argument("--by", metavar="NAME", help="who answers; your login name if not given")
+    one.add_argument("--kill-after-effect", action="store_true", help="SIGKILL this process when the branch has moved")
+
+
+def _graph(one: Parser) -> None:
+    one.add_argument("--graph", metavar="module:name", help="the thread's graph, where it is not the demo's")
+
+
+def _json(one: Parser) -> None:
+    one.add_argument("--json", action="store_true", help="one JSON document instead of text")
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
+
+
+_VERBS = {
+    "demo": demo,
+    "answer": answer,
+    "recover": recover,
+    "history": history,
+    "show": show,
+    "threads": threads,
+    "draw": draw,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives its exit code. Raises: SystemExit for --help and a wrong command line."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    top, verbs = parser()
+    if words and not words[0].startswith("-") and words[0] not in verbs:
+        top.error(f"there is no verb {words[0]!r}.{nearest(words[0], verbs)}")
+    args = top.parse_args(words)
+    try:
+        return _VERBS[args.verb](args)
+    except Failure as error:
+        complain(error)
+        return 1
+    except KeyboardInterrupt:
+        print("lawful: interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Nobody reads on. Standard output is closed for good, so that Python does not complain while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

@@ -1,0 +1,236 @@
+"""The verbs that go on with work: answer a question, and recover after a crash."""
+
+from __future__ import annotations
+
+import getpass
+from argparse import Namespace
+from contextlib import closing
+from typing import Any
+
+from msgspec import Struct
+
+from lawful.cli import console
+from lawful.cli.console import DONE, REFUSED, UNKNOWN, command, complain, say, step
+from lawful.cli.graphs import SHIPPED, graph_of, load
+from lawful.cli.progress import Standing, advance, diff, standing
+from lawful.cli.update_graph import NAME, Fatal, effect_of
+from lawful.cli.update_rules import Edit
+from lawful.core.errors import (
+    ConfigurationError,
+    EffectRefused,
+    ThreadBusy,
+    ToolError,
+    UnknownQuestion,
+    ValidationError,
+)
+from lawful.core.questions import Question
+from lawful.effects.branch_commit import Committed
+from lawful.effects.recover import Report, recover_sync
+from lawful.graph import CompiledStateGraph
+from lawful.stores.sqlite import SQLiteJournal
+
+FINE = ("declined", "up_to_date")
+"""Ends without a commit that are what was wanted."""
+
+
+def answer(args: Namespace) -> int:
+    """`lawful answer`: say yes or no to a thread's open question and go on with its run."""
+    with closing(console.opened(args.db)) as journal:
+        info = console.thread_of(journal, args.thread)
+        if args.kill_after_effect and (args.graph or info.graph != NAME):
+            raise ConfigurationError("--kill-after-effect is for threads of the demo", component="cli")
+        effect = fatal(args.thread, args.db) if args.kill_after_effect else None
+        graph = graph_of(info, journal, args.graph, effect)
+        before = standing(graph, args.thread)
+        if not before.asked:
+            raise UnknownQuestion(_nothing_asked(args, before), component="cli", operation="answer")
+        question = console.one_of(args.question, before.asked)
+        return answer_with(graph, args.thread, question, args.answer == "yes", by=args.by, db=args.db)
+
+
+def _nothing_asked(args: Namespace, stands: Standing) -> str:
+    told = f"thread {args.thread!r} asks nothing"
+    if stands.waiting:
+        return f"{told}: it was answered, and its work is unfinished: {command('recover', db=args.db)}"
+    return f"{told}: it has ended"
+
+
+def answer_with(
+    graph: CompiledStateGraph[Any], thread: str, question: Question, yes: bool, *, by: str | None, db: str | None
+) -> int:
+    """Give ``question`` its yes or no and go on; gives the exit code. Raises: AlreadyAnswered, UnknownQuestion."""
+    after = advance(graph, thread, None, question.answer(yes), by=who(by))
+    return report(graph, thread, after, db)
+
+
+def who(by: str | None) -> str:
+    """Who answers: the name given, else the name that this user logged in by. Raises: ValidationError."""
+    if by is None:
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError, ImportError):
+            return "unnamed"
+    if not by.strip() or not by.isprintable() or len(by) > 100:
+        raise ValidationError(f"{by!r} is no name: 1 to 100 printable characters", component="cli", operation="answer")
+    return by
+
+
+def fatal(thread: str, db: str | None) -> Fatal:
+    """The demo's effect, which ends this process as soon as the branch has moved."""
+    again = ["--thread", thread] if thread != NAME else []
+
+    def last_words(done: Committed) -> None:
+        step("commit", f"branch {done.branch} has moved to {done.commit[:12]}, and nobody has written that down yet")
+        say("", "This process kills itself now. Finish its work, from any process, with:")
+        say(f"  {command('recover', db=db)}", f"or, just as well:  {command('demo', *again, db=db)}")
+
+    return Fatal(last_words)
+
+
+# Telling where a thread stands
+
+
+def report(graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: str | None) -> int:
+    """Say how a run ended or what it waits for; gives the exit code."""
+    if stands.unknown:
+        told = ", ".join(str(each.value) for each in stands.unknown)
+        complain(ToolError(f"nobody knows yet what became of {told}: {command('recover', db=db)}", component="cli"))
+        return UNKNOWN
+    if stands.asked:
+        for question in stands.asked:
+            ask(thread, question, db, graph.name)
+        return DONE
+    if stands.waiting:
+        raise ToolError(
+            f"thread {thread!r} is unfinished at {', '.join(stands.waiting)}: {'; '.join(stands.errors) or 'not run'}",
+            component="cli",
+        )
+    if graph.name != NAME:
+        say("", f"thread {thread} has ended: {console.short(stands.values, 400)}")
+        return DONE
+    return _report_demo(thread, stands)
+
+
+def _report_demo(thread: str, stands: Standing) -> int:
+    stopped, values = stands.stopped, stands.values
+    if stopped is not None and stopped.code not in FINE:
+        complain(EffectRefused(f"thread {thread!r} stopped at {stopped.step}: {stopped.why}", component="demo"))
+        return REFUSED
+    if stopped is not None:
+        say("", f"Thread {thread} has ended without a commit: {stopped.why}.")
+        return DONE
+    committed, asked = values["committed"], values["request"]
+    say("", f"Done: branch {committed.branch} has exactly one new commit, {committed.commit[:12]}. Look at it:")
+    say(f"  git -C {console.quoted(asked.repo)} show {committed.commit[:12]}")
+    return DONE
+
+
+def ask(thread: str, question: Question, db: str | None, graph: str = NAME) -> None:
+    """Show a question and the lines that answer it."""
+    value = question.value
+    if graph == NAME and isinstance(value, dict):
+        _show_approval({str(k): v for k, v in value.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    else:
+        say("", f"{question.node} asks: {console.short(value, 400)}")
+    more = [] if graph in SHIPPED else ["--graph", "MODULE:NAME"]
+    say("", "To answer, from this or any other terminal:")
+    say(f"  {command('answer', thread, 'yes', *more, db=db)}", f"  {command('answer', thread, 'no', *more, db=db)}")
+    if graph == NAME:
+        say("or, to see a crash at the worst moment and the recovery from it:")
+        say(f"  {command('answer', thread, 'yes', '--kill-after-effect', db=db)}")
+
+
+def _show_approval(value: dict[str, Any]) -> None:
+    say("", f"{value['do']}?")
+    step("in", value["repository"])
+    step("patch", *(text.strip() for text in diff([Edit(*each) for each in value["patch"]])))
+    step("commit", f"{value['commit'][:12]}, on {value['on'][:12]}")
+    step("evidence", *(f"{kind}: {'yes' if good else 'NO'} ({by})" for kind, good, by, _ in value["evidence"]))
+    step("digest", f"{value['digest'][:32]} (your answer counts for exactly this)")
+
+
+# Recovery
+
+
+class Recovery(Struct, frozen=True):
+    """What recovery did, for --json."""
+
+    settled: list[dict[str, str]]
+    left: list[dict[str, str]]
+    finished: list[str]
+    failed: list[str]
+    at_work: list[str]
+
+
+def recover(args: Namespace) -> int:
+    """`lawful recover`: find out what became of unfinished effects, and finish the runs that a crash cut short."""
+    with closing(console.opened(args.db)) as journal:
+        found = recover_sync(journal, [effect_of()])
+        done = Recovery([{"operation": each.op_id, "state": each.state} for each in found.settled], [], [], [], [])
+        if not args.json:
+            _tell_settled(found)
+        for thread, graph in _unfinished(journal, args.graph):
+            _finish(done, thread, graph, args)
+        # Those that a finished run has settled meanwhile are no longer left.
+        left = recover_sync(journal, [effect_of()]) if found.left else found
+        done.left.extend(
+            {"operation": each.op_id, "state": each.state, "reason": each.reason, "next": each.next_step}
+            for each in left.left
+        )
+        return _tell_recovered(done, as_json=args.json)
+
+
+def _tell_settled(found: Report) -> None:
+    for each in found.settled:
+        step("settled", f"{each.op_id}", f"looked up, nothing sent: {each.state}")
+
+
+def _unfinished(journal: SQLiteJournal, named: str | None) -> list[tuple[str, CompiledStateGraph[Any]]]:
+    """Threads, of graphs that are known, which stopped in the middle: no question open, no failure, something to run."""
+    given = load(named, journal) if named is not None else None
+    found: list[tuple[str, CompiledStateGraph[Any]]] = []
+    for info in journal.threads():
+        if given is not None and info.graph == given.name:
+            graph = given
+        elif info.graph in SHIPPED:
+            graph = SHIPPED[info.graph](journal)
+        else:
+            continue
+        stands = standing(graph, info.thread)
+        if stands.waiting and not stands.asked and not stands.errors:
+            found.append((info.thread, graph))
+    return found
+
+
+def _finish(done: Recovery, thread: str, graph: CompiledStateGraph[Any], args: Namespace) -> None:
+    if not args.json:
+        say(f"thread {thread} goes on:")
+    try:
+        after = advance(graph, thread, None, by="", busy="reject", quiet=args.json)
+    except ThreadBusy:
+        done.at_work.append(thread)
+        return
+    except (ToolError, ValidationError, ConfigurationError) as error:
+        complain(error)
+        done.failed.append(thread)
+        return
+    if args.json:
+        done.finished.append(thread)
+        return
+    code = report(graph, thread, after, args.db)
+    (done.finished if code == DONE else done.failed).append(thread)
+
+
+def _tell_recovered(done: Recovery, *, as_json: bool) -> int:
+    if as_json:
+        console.as_json(done)
+    else:
+        for each in done.left:
+            step("left", each["operation"], f"{each['state']}: {each['reason']}; {each['next']}")
+        for thread in done.at_work:
+            step("busy", f"thread {thread} is being worked on")
+        if not (done.settled or done.left or done.finished or done.failed or done.at_work):
+            say("Nothing to recover: every outcome is known and no run is cut short.")
+    if done.left:
+        return UNKNOWN
+    return REFUSED if done.failed else DONE
