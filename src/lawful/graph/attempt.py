@@ -34,6 +34,9 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
         raised = True
         task.fail(error)
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is not None and task.error is error and isinstance(error, asyncio.CancelledError):
+            task.cancelled_itself(error)
     finally:
         current_task.reset(token)
     task.settle(raised)

@@ -135,7 +135,9 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     m.tasks = [start]
     m.source = "input"
     m.fresh = True
-    m.ran = tuple(n.name for n in dropped) if parts else ()
+    m.ran = tuple(n.name for n in dropped)
+    for name in set(m.ran):
+        m.visits[name] = m.visits.get(name, 0) + 1
     if m.recorder is not None:
         m.record("input", parts, [], [], drop=seed.restored is not None)
         if m.listener is not None:
@@ -258,7 +260,7 @@ def _answered(
         m.listener.stepped(m, None)
     if not m.tasks:
         return m.end(o.Ended(m.output()))
-    return m.after_commit(m.launch)
+    return m.after_commit(m.launch, wait=True)  # a nested graph reads its answers from the journal
 
 
 def _null_task(m: Machine, command: Command) -> Task | None:
@@ -304,6 +306,8 @@ def _answer(m: Machine, seed: Seed, resume: Any, asked: dict[str, Question]) -> 
         return
     for qid, value in given.items():
         question = asked.get(qid)
+        if question is None and qid in m.answers:
+            raise _answered_already(m, qid)
         if question is None:
             if not m.program.strict:
                 continue
@@ -323,12 +327,7 @@ def _answer(m: Machine, seed: Seed, resume: Any, asked: dict[str, Question]) -> 
         own = question.ns == m.ns
         checkpoint = m.checkpoint if own else question.checkpoint
         if own and qid in m.answers:
-            raise AlreadyAnswered(
-                f"Question {qid} of thread {m.run.thread!r} has its answer already",
-                component="graph",
-                operation="resume",
-                details={"thread": m.run.thread or "", "question": qid},
-            )
+            raise _answered_already(m, qid)
         assert m.recorder is not None
         done = m.recorder.encode([value, question.digest, seed.by], f"answer to {qid}")
         m.recorder.put_chunks(m.dirty, done.new)
@@ -339,6 +338,15 @@ def _answer(m: Machine, seed: Seed, resume: Any, asked: dict[str, Question]) -> 
     for task in m.tasks if woken else ():
         if task.questions and not any(q.id in woken or q.kind == "effect_recovery" for q in task.questions):
             task.sleep_on()
+
+
+def _answered_already(m: Machine, qid: str) -> AlreadyAnswered:
+    return AlreadyAnswered(
+        f"Question {qid} of thread {m.run.thread!r} has its answer already",
+        component="graph",
+        operation="resume",
+        details={"thread": m.run.thread or "", "question": qid},
+    )
 
 
 def _by_id(m: Machine, resume: Any, asked: dict[str, Question]) -> dict[str, Any] | None:

@@ -203,9 +203,10 @@ class BinaryOperatorAggregate(Channel):
 
     def initial(self) -> Any:
         unit = getattr(self.operator, "unit", None)
-        if callable(unit):
-            return unit()
-        return empty_of(self.typ)
+        if not callable(unit):
+            return empty_of(self.typ)
+        made = unit()
+        return () if type(made) is list and _concrete(self.typ) is tuple else made
 
     def update(self, stored: Any, writes: Sequence[Any]) -> Any:
         over = [new for is_over, new in map(overwritten, writes) if is_over]

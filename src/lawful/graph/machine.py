@@ -198,6 +198,10 @@ class Machine:
             self.listener.planned(self, self.tasks)
         waiting = [t for t in self.tasks if not t.saved]
         self.ended_tasks = [t for t in self.tasks if t.saved]
+        if self.listener is not None:
+            for task in self.ended_tasks:
+                if task.cached:
+                    self.listener.ended(self, task)
         self.failing = False
         if not waiting:
             return self.close()
@@ -462,19 +466,21 @@ class Machine:
 
     # Commits: one in flight, what comes meanwhile waits in ``dirty``
 
-    def after_commit(self, orders: Callable[[], Sequence[o.Order]], last: bool = False) -> Sequence[o.Order]:
-        """What ``orders`` gives, once all that was noted is durable."""
+    def after_commit(
+        self, orders: Callable[[], Sequence[o.Order]], last: bool = False, wait: bool = False
+    ) -> Sequence[o.Order]:
+        """What ``orders`` gives, once all that was noted is durable; ``wait`` for it whatever the durability."""
         if self.recorder is None or not (self.dirty or self.committing):
             return orders()
-        if self.durable != "sync" and not last:
+        if self.durable != "sync" and not last and not wait:
             return (*self.flush(), *orders())
         self.then = (_Later(orders),)
-        return () if self.committing else self.flush(last)
+        return () if self.committing else self.flush(last, wait)
 
-    def flush(self, last: bool = False) -> Sequence[o.Order]:
+    def flush(self, last: bool = False, wait: bool = False) -> Sequence[o.Order]:
         if not self.dirty or self.committing:
             return ()
-        if self.durable == "exit" and not last:
+        if self.durable == "exit" and not last and not wait:
             return ()
         self.committing = True
         records, self.dirty = self.dirty, []

@@ -172,6 +172,9 @@ class Reader:
             store(values, merge(self.program, values, rest))
         if head.finished:
             finish(self.program, values)
+        if row.source == "input":  # what it ended without a result was a visit all the same
+            for name in set(head.ran) - {""}:
+                visits[name] = visits.get(name, 0) + 1
         if row.source == "loop":
             for name in dict.fromkeys(d.node for d in rest):
                 visits[name] = visits.get(name, 0) + 1

@@ -181,6 +181,14 @@ class Acceptor:
                     f"Node {task.node!r} sends to END; a Send must name a node", component="graph", operation="send"
                 )
             if self.known(task, target.node):
+                if target.timeout is not None and not task.program.nodes[target.node].awaits:
+                    raise InvalidUpdateError(
+                        f"Node {task.node!r} sends to {target.node!r} with a timeout, but that is a sync function and cannot"
+                        " be stopped: make it async",
+                        component="graph",
+                        operation="send",
+                        details={"node": task.node, "target": target.node},
+                    )
                 task.send(target)
         elif target == END:
             return

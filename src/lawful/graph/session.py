@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lawful.core.clock import SYSTEM
 from lawful.core.context import Run, current_task
-from lawful.core.errors import ConfigurationError, EmptyInputError, ThreadBusy
+from lawful.core.errors import AlreadyAnswered, ConfigurationError, EmptyInputError, ThreadBusy, UnknownQuestion
 from lawful.core.lazy import late
 from lawful.graph import orders as o
 from lawful.graph.begin import Seed, begin
@@ -249,7 +249,25 @@ class Session:
                 operation="invoke",
                 details={"thread": self.run.thread or "", "checkpoint": self.target.checkpoint},
             )
-        return begin(machine, Seed(given, restored, head=head, fork=fork, by=self.options.by))
+        try:
+            return begin(machine, Seed(given, restored, head=head, fork=fork, by=self.options.by))
+        except UnknownQuestion as error:
+            self._told_already(journal, error.details.get("question", ""))
+            raise
+
+    def _told_already(self, journal: Journal, question: str) -> None:
+        """Raises: AlreadyAnswered, where an earlier checkpoint of the thread has the answer."""
+        thread = self.run.thread or ""
+        for ns in journal.namespaces(thread):
+            for row in journal.history(thread, ns):
+                chain = journal.chain(thread, ns, row.id)
+                if chain is not None and any(a.question == question for a in chain.answers):
+                    raise AlreadyAnswered(
+                        f"Question {question} of thread {thread!r} has its answer already",
+                        component="graph",
+                        operation="resume",
+                        details={"thread": thread, "question": question},
+                    )
 
     def _load(self, journal: Journal) -> tuple[Restored | None, str | None, bool]:
         thread, ns = self.run.thread or "", self.machine.ns

@@ -11,7 +11,7 @@ from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Run
 from lawful.core.errors import InvalidUpdateError, nearest
 from lawful.core.lazy import late
-from lawful.graph.apply import after, merge, store
+from lawful.graph.apply import after, merge, store, tried
 from lawful.graph.attempt import attempt
 from lawful.graph.command import END, START
 from lawful.graph.config import RECURSION_LIMIT, Target, metadata_of, target_of
@@ -156,7 +156,10 @@ class _Update:
                     task.writes = [(k, v) for k, v in saved.done[0]]
                     task.status, task.blob, task.refs = DONE, saved.blob, saved.refs
                     done.append(task)
-        store(m.values, merge(self.program, m.values, done))
+        changed, wrong = tried(self.program, m.values, done)
+        if wrong is not None:
+            done = []  # a conflict: the last good state stays
+        store(m.values, changed)
         m.ran = tuple(t.node for t in done)
         self._move(m, restored)
         m.tasks = []

@@ -8,6 +8,7 @@ from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import LAST
 from lawful.graph.command import END, ROOT, START, UNSET
 from lawful.graph.parts import Blueprint, EdgeSpec
+from lawful.graph.policies import run_timeout
 from lawful.graph.signature import hints, is_async
 
 
@@ -22,6 +23,7 @@ def check_build(graph: Blueprint, breakpoints: Sequence[str]) -> None:
     _check_branches(graph, names)
     check_breakpoints(names, breakpoints)
     _check_timeouts(graph)
+    _check_destinations(graph, names)
     if graph.strict:
         _check_joins(graph)
         _check_resets(graph)
@@ -69,13 +71,25 @@ def check_breakpoints(names: set[str], breakpoints: Sequence[str]) -> None:
             raise _refuse(f"Interrupt node {name!r} not found.{nearest(name, names)}", node=name)
 
 
+def _check_destinations(graph: Blueprint, names: set[str]) -> None:
+    for spec in graph.nodes.values():
+        for target in spec.destinations or ():
+            if target not in names and target != END:
+                raise _refuse(
+                    f"Node {spec.name!r} says that it may go to unknown node {target!r}.{nearest(target, [*names, END])}",
+                    node=spec.name,
+                    target=target,
+                )
+
+
 def _check_timeouts(graph: Blueprint) -> None:
     for spec in graph.nodes.values():
         limit = spec.timeout if spec.timeout is not None else graph.defaults.get("timeout")
         if limit is None:
             continue
-        if spec.timeout is None and not is_async(spec.fn):
-            continue
+        told, limit = limit, run_timeout(limit)
+        if limit is None:
+            limit = told.idle_timeout
         if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
             raise _refuse(f"Node {spec.name!r}: timeout is a positive number of seconds, got {limit!r}", node=spec.name)
         if spec.graph is None and not is_async(spec.fn):

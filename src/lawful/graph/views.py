@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lawful.core.context import Run
-from lawful.core.errors import ConfigurationError
+from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType
 from lawful.graph.config import Target, target_of
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
@@ -76,7 +76,12 @@ class Views:
         """By place, what the tasks that ran from this checkpoint wrote: the delta of the checkpoint that followed."""
         children = journal.children(thread, made.row.ns, made.row.id)
         following = next((c for c in children if c.source in ("loop", "update")), None)
-        return _ran(journal, program, thread, following) if following is not None else {}
+        if following is None:
+            return {}
+        try:
+            return _ran(journal, program, thread, following)
+        except (CorruptRecord, UnknownType):
+            return {}  # this checkpoint can be read; that what followed cannot is told when that is asked for
 
     def _states(self, journal: Journal, viewer: Viewer, made: Restored, *, deep: bool) -> dict[str, Any]:
         """By task id, the config (or, deep, the snapshot) of the subgraph that the task holds."""

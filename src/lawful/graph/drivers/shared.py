@@ -12,7 +12,7 @@ from lawful.graph.machine import Machine
 from lawful.journal.port import Journal
 from lawful.journal.records import Batch
 
-POLL = 0.25
+POLL = 0.05
 """Seconds between two looks for a request to stop."""
 WORKERS = 32
 """Sync nodes of one invocation that run at once, unless max_concurrency says otherwise."""
