@@ -284,6 +284,11 @@ BAD_THREADS: dict[str, Any] = {
 }
 
 
+def named(given: Any) -> Any:
+    """How ``questions`` is given a thread: a dict would be taken for a config, so it stands in one."""
+    return on(given) if type(given).__name__ == "dict" else given
+
+
 @pytest.mark.parametrize("given", BAD_THREADS.values(), ids=BAD_THREADS.keys())
 def test_other_thread_ids_are_refused(drive: Drive, journal: Journal, given: Any) -> None:
     """At every door, before anything is read, run or written.
@@ -297,15 +302,13 @@ def test_other_thread_ids_are_refused(drive: Drive, journal: Journal, given: Any
         return {"log": ["work"]}
 
     graph = chain(drive, work, checkpointer=journal)
-    # A dict would be taken for a config, so here it stands in one.
-    named: Any = on(given) if type(given) is dict else given
     for door in (
         lambda: drive.invoke(graph, {"log": []}, on(given)),
         lambda: drive.stream(graph, {"log": []}, on(given)),
         lambda: drive.get_state(graph, on(given)),
         lambda: drive.get_state_history(graph, on(given)),
         lambda: drive.update_state(graph, on(given), {"log": ["x"]}, as_node="work"),
-        lambda: graph.questions(named),
+        lambda: graph.questions(named(given)),
     ):
         with pytest.raises(InvalidThreadId, match="thread"):
             door()

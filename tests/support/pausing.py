@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 from lawful.core.errors import Failure
 from lawful.graph import START, Done, Failed, StateGraph
@@ -78,9 +78,8 @@ def refusal(result: Any) -> Failure:
 
 def finished(result: Any) -> Any:
     """The state that a typed run or resume came to its end with."""
-    assert isinstance(result, Done), result
-    done: Done[Any] = result
-    return done.state
+    assert isinstance(result, Done), str(result)
+    return cast("Done[Any]", result).state
 
 
 def steps(drive: Drive, graph: Graph, config: Config) -> list[tuple[str, int]]:
