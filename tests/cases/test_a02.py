@@ -90,6 +90,30 @@ def test_a_choice_that_may_end_the_run_may_skip_as_well() -> None:
         builder.add_edge(["a", "b"], "j").compile()
 
 
+def notices(drive: Drive, graph: Any, given: State) -> list[Any]:
+    """What the debug stream tells of joins that were skipped."""
+    events = drive.stream(graph, given, stream_mode="debug")
+    return [event["payload"] for event in events if event["type"] == "join_skipped"]
+
+
+@pytest.mark.parametrize("strict,join", [(False, None), (False, "all"), (True, "all")])
+def test_where_the_join_may_be_skipped_the_stream_tells_it(strict: bool, join: str | None, drive: Drive) -> None:
+    """With its name and what it still waits for. Cases: A02. Rules: 28."""
+    graph = joined(strict=strict, join=join).compile()
+    assert notices(drive, graph, {"take": False}) == [{"join": "j", "missing": ["b"]}]
+    assert notices(drive, graph, {"take": True}) == []
+
+
+def test_a_choice_that_may_go_anywhere_may_skip_as_well() -> None:
+    """A route without a path map. Cases: A02. Rules: 28."""
+    builder = StateGraph(State)
+    for name in ("a", "b", "x", "j"):
+        builder.add_node(name, mark(name))
+    builder.add_edge(START, "a").add_conditional_edges("a", choose)
+    with pytest.raises(GraphBuildError, match="'j'"):
+        builder.add_edge(["a", "b"], "j").compile()
+
+
 def test_sources_that_are_always_taken_need_no_rule(drive: Drive) -> None:
     """Cases: A02. Rules: 28."""
     builder = StateGraph(State)
