@@ -33,7 +33,11 @@ def target_of(config: Any, thread: Any = None) -> Target:
     if config is not None and not isinstance(config, Mapping):
         thread, config = config, None
     told: Mapping[str, Any] = config or {}  # pyright: ignore[reportUnknownVariableType]
-    inner: Mapping[str, Any] = told.get("configurable") or {}
+    inner: Any = told.get("configurable") or {}
+    if not isinstance(inner, Mapping):
+        raise ConfigurationError(
+            f"config['configurable'] must be a dict, got {type(inner).__name__}", component="graph", operation="config"
+        )
     given = thread if thread is not None else inner.get("thread_id")
     key = thread_key(given) if given is not None else None
     checkpoint, ns = inner.get("checkpoint_id"), inner.get("checkpoint_ns") or ""

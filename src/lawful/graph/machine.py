@@ -245,7 +245,7 @@ class Machine:
         return stop
 
     def _worth_saving(self, task: Task) -> bool:
-        return task.status in (DONE, ASKED, FAILED)
+        return task.status in (DONE, ASKED, FAILED) or (task.status == CANCELLED and task.error is not None)
 
     def save(self, task: Task) -> None:
         """Note a finished task of a step that is not closed."""

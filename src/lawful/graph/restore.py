@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -112,13 +113,19 @@ class Reader:
 
     def head(self, row: Checkpoint) -> Head:
         body = self.decode(row.head, f"checkpoint {row.id}")
-        try:
+        with self.reading(row):
             version, tasks, ran, fresh, finished = body
-        except (TypeError, ValueError):
-            raise self._corrupt(row, "its head has another form") from None
         if version != HEAD_VERSION:
             raise self._corrupt(row, f"its head has version {version}, this library reads {HEAD_VERSION}")
         return Head(tasks, ran, fresh, finished)
+
+    @contextmanager
+    def reading(self, row: Checkpoint) -> Iterator[None]:
+        """Whatever goes wrong in taking a record apart: its bytes decode, but not to what a checkpoint is."""
+        try:
+            yield
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, msgspec.MsgspecError) as error:
+            raise self._corrupt(row, f"it has another form ({error})") from error
 
     def _corrupt(self, row: Checkpoint, why: str) -> CorruptRecord:
         error = CorruptRecord(
@@ -135,9 +142,10 @@ class Reader:
         if not row.delta:
             return []
         out: list[tuple[int, Done]] = []
-        for (place, blob), name in zip(unpack(row.delta), head.ran, strict=False):
-            body = self.decode(blob, f"checkpoint {row.id}, writes of {name or 'a command'!r}")
-            out.append((place, self.done(name, body)))
+        with self.reading(row):
+            for (place, blob), name in zip(unpack(row.delta), head.ran, strict=False):
+                body = self.decode(blob, f"checkpoint {row.id}, writes of {name or 'a command'!r}")
+                out.append((place, self.done(name, body)))
         return out
 
     def done(self, name: str, body: Sequence[Any]) -> Done:
@@ -153,13 +161,15 @@ class Reader:
         """The values of a checkpoint that holds them all."""
         assert row.snapshot is not None
         body = self.decode(row.snapshot, f"checkpoint {row.id}, snapshot")
-        values: dict[str, Any] = dict(body[0])
-        self.own = [(k, v) for k, v in body[2] or ()]
+        with self.reading(row):
+            values: dict[str, Any] = dict(body[0])
+            visits: dict[str, int] = dict(body[1])
+            self.own = [(k, v) for k, v in body[2] or ()]
         kinds = self.program.kinds
         for key in [k for k in values if k not in kinds]:
             self.dropped.add(key)
             del values[key]
-        return values, dict(body[1])
+        return values, visits
 
     def fold(self, row: Checkpoint, head: Head, values: dict[str, Any], visits: dict[str, int]) -> None:
         """Go from the parent's values to this checkpoint's, in place."""
@@ -203,7 +213,8 @@ def restore(program: Program, thread: str, chain: Chain) -> Restored:
     assert head is not None
     made = Restored(chain.tip, head, values, visits)
     made.known = set(chain.chunks)
-    _pending(reader, made, chain.writes)
+    with reader.reading(chain.tip):
+        _pending(reader, made, chain.writes)
     made.answers = {a.question: reader.decode(a.blob, f"answer to {a.question}") for a in chain.answers}
     made.dropped, made.own = reader.dropped, reader.own
     return made

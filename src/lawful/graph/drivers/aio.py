@@ -170,7 +170,9 @@ class AsyncDriver(Driver):
 
     async def _start(self, tasks: Sequence[Task]) -> None:
         self.arm()
-        if len(tasks) == 1 and not self.live and not self.flying and self.step_timeout is None:
+        # A run that holds a lease may be asked to stop at any time, so its pump stays free to hear of it.
+        hearing = self.deal is not None and self.deal.owns_lease
+        if len(tasks) == 1 and not self.flying and not hearing and not self.live and self.step_timeout is None:
             task = tasks[0]
             if _awaited(task):
                 await self._inline(task)
@@ -209,7 +211,7 @@ class AsyncDriver(Driver):
 
     def _landed(self, task: Task, flight: asyncio.Task[None]) -> None:
         if flight.cancelled():  # before its first step
-            task.status = CANCELLED
+            task.status, task.error = CANCELLED, asyncio.CancelledError()
         self.post(o.TaskEnded(task))
 
     def _work(self, task: Task) -> None:
