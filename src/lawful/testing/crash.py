@@ -1,0 +1,186 @@
+"""Kills a program at each write to its journal, lets another process finish it, and compares with a run nobody killed.
+
+The children die by SIGKILL: no handler, no ``finally``, no flush. Needs ``os.fork``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from lawful.core.questions import Question
+from lawful.graph.outcome import Done, Failed, Paused
+from lawful.testing.crash_server import (
+    Ended,
+    ForkServer,
+    Life,
+    Place,
+    Point,
+    Program,
+    Write,
+    die_at,
+    watch_writes,
+)
+
+__all__ = [
+    "CrashFound",
+    "Ended",
+    "ForkServer",
+    "Life",
+    "Place",
+    "Point",
+    "Program",
+    "Report",
+    "Write",
+    "check_file",
+    "crash_everywhere",
+    "die_at",
+    "history_of",
+    "run_to_end",
+    "watch_writes",
+]
+
+
+class Report(Struct, frozen=True):
+    """What `crash_everywhere` did: every case ended as the run that nobody killed."""
+
+    points: tuple[Point, ...]
+    """Where processes were killed."""
+    value: str
+    """What every case gave, as text."""
+
+
+class CrashFound(AssertionError):
+    """After a death at ``point`` the case did not end as the run that nobody killed; ``folder`` holds what it left."""
+
+    def __init__(self, point: Point | None, message: str, folder: Path) -> None:
+        where = f"killed {point.place} write {point.write}" if point is not None else "not killed"
+        super().__init__(f"{where}: {message}\nWhat it left: {folder}")
+        self.point = point
+        self.folder = folder
+
+
+def run_to_end(
+    graph: Any,
+    given: Any,
+    *,
+    thread: str = "crash",
+    answer: Callable[[Question], Any] = lambda question: True,
+    driver: Literal["sync", "async"] = "sync",
+) -> Any:
+    """Begin ``thread`` with ``given``, or go on where it stands; answer every question; give the values at the end.
+
+    The graph's own journal says where it stands, so the same call serves the first process of a case and all others.
+    Raises: what the run failed with.
+    """
+
+    def run(given: Any) -> Any:
+        return (
+            asyncio.run(graph.run(given, thread=thread)) if driver == "async" else graph.run_sync(given, thread=thread)
+        )
+
+    def resume(replies: Sequence[Any]) -> Any:
+        if driver == "async":
+            return asyncio.run(graph.resume(thread, *replies))
+        return graph.resume_sync(thread, *replies)
+
+    fresh = graph.get_state(thread).metadata is None
+    result = run(given if fresh else None)
+    while True:
+        match result:
+            case Done():
+                return graph.get_state(thread).values
+            case Paused(questions) if questions:
+                result = resume([question.answer(answer(question)) for question in questions])
+            case Paused():
+                result = run(None)
+            case Failed(error):
+                raise error
+            case other:
+                raise TypeError(f"a run ended with {other!r}")
+
+
+def history_of(graph: Any, thread: str = "crash") -> list[Any]:
+    """Step, source, values and next nodes of every checkpoint, oldest first: what does not depend on clock and ids."""
+    told = [
+        [entry.metadata["step"], entry.metadata["source"], entry.values, list(entry.next)]
+        for entry in graph.get_state_history({"configurable": {"thread_id": thread}})
+    ]
+    return told[::-1]
+
+
+def crash_everywhere(
+    program: Program,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    places: Sequence[Place] = ("before", "after"),
+    writes: Iterable[int] | None = None,
+    timeout: float = 60.0,
+) -> Report:
+    """Kill ``program`` at each of its journal's writes (or at ``writes``), run it again, and compare.
+
+    The file must be whole after each death, and the second process must end with the value of a run that nobody killed.
+    Cases lie in ``folder`` (a new temporary one, if None); those that went well are removed. ``timeout`` is in seconds
+    for each process. Deaths in the middle of a write are SQLite's own to survive and are not tried here.
+
+    Raises: CrashFound, at the first point that fails; ConfigurationError, for a program that no other Python can import.
+    """
+    room = Path(tempfile.mkdtemp(prefix="lawful-crash-") if folder is None else folder)
+    points: list[Point] = []
+    with ForkServer(program) as server:
+        wanted = server.run(room / "whole", timeout=timeout)
+        if wanted.code:
+            raise CrashFound(None, f"the program fails by itself: {wanted.said}", room / "whole")
+        for place in places:
+            for number in writes if writes is not None else itertools.count(1):
+                point = Point(number, place)
+                if not _case(server, room / f"{place}-{number}", point, wanted, timeout):
+                    break
+                points.append(point)
+    shutil.rmtree(room / "whole")
+    if folder is None:
+        shutil.rmtree(room)
+    return Report(tuple(points), wanted.shown)
+
+
+def _case(server: ForkServer, folder: Path, point: Point, wanted: Ended, timeout: float) -> bool:
+    """One death and what comes after it; False where the program ended before that point."""
+    first = server.run(folder, point=point, timeout=timeout)
+    last = first
+    if first.killed:
+        check_file(folder / "journal.db", point)
+        last = server.run(folder, number=1, timeout=timeout)
+    if last.code:
+        raise CrashFound(point, f"it does not end any more: {last.said}", folder)
+    if last.value != wanted.value:
+        raise CrashFound(point, f"it ends with\n  {last.shown}\ninstead of\n  {wanted.shown}", folder)
+    shutil.rmtree(folder)
+    return first.killed
+
+
+def check_file(path: Path, point: Point | None = None) -> None:
+    """Look at a copy, so that the next process finds what the dead one left. Raises: CrashFound, for a damaged file."""
+    if not path.exists():
+        return
+    with tempfile.TemporaryDirectory() as aside:
+        for part in (path, path.with_name(f"{path.name}-wal")):
+            if part.exists():
+                shutil.copy(part, aside)
+        con = sqlite3.connect(Path(aside) / path.name)
+        try:
+            found: Any = con.execute("PRAGMA integrity_check").fetchall()
+        except sqlite3.DatabaseError as error:
+            found = error
+        finally:
+            con.close()
+    if found != [("ok",)]:
+        raise CrashFound(point, f"SQLite finds the file damaged: {found}", path.parent)
