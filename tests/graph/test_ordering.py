@@ -52,9 +52,24 @@ def test_names_sort_as_text(strict: bool, drive: Drive) -> None:
 
 def test_updates_stream_as_tasks_end_and_are_applied_by_path(strict: bool, drive: Drive) -> None:
     """Rules: 39, 35, 48. Rows: S1-044."""
-    graph = fan({"a": 0.12, "b": 0.0, "c": 0.06}, strict).compile()
-    assert names(drive.stream(graph, {}, stream_mode="updates")) == ["b", "c", "a"]
-    assert drive.invoke(graph, {})["trail"] == ["a", "b", "c"]
+    ends = {name: threading.Event() for name in "abc"}
+
+    def after(name: str, before: str | None) -> Any:
+        def body(state: State) -> State:
+            if before is not None:
+                ends[before].wait(5)
+                time.sleep(0.15)
+            ends[name].set()
+            return {"trail": [name]}
+
+        return body
+
+    builder = StateGraph(State, strict=strict)
+    for name, before in (("a", "c"), ("b", None), ("c", "b")):
+        builder.add_node(name, after(name, before)).add_edge(START, name)
+    events = drive.stream(builder.compile(), {}, stream_mode=["updates", "values"])
+    assert names([data for mode, data in events if mode == "updates"]) == ["b", "c", "a"]
+    assert events[-1] == ("values", {"trail": ["a", "b", "c"]})
 
 
 def test_sends_come_after_edges_by_their_index(strict: bool, drive: Drive) -> None:
