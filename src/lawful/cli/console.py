@@ -50,8 +50,13 @@ def say(*lines: str) -> None:
 
 
 def complain(error: Failure) -> None:
-    """Write an error to standard error as one line: its code, and what it says."""
-    print(f"lawful: {line(error.message)} [{error.code}]", file=sys.stderr, flush=True)
+    """Write an error to standard error as one line: what it says, and its code."""
+    refuse(error.message, error.code)
+
+
+def refuse(why: str, code: str) -> None:
+    """Write ``why`` and its code to standard error as one line."""
+    print(f"lawful: {line(why)} [{code}]", file=sys.stderr, flush=True)
 
 
 def step(name: str, *lines: str) -> None:
@@ -97,7 +102,9 @@ def quoted(text: str) -> str:
 def _started_as() -> list[str]:
     started = sys.argv[0] or "lawful"
     if os.path.basename(started) == "__main__.py":
-        return [os.path.basename(sys.executable), "-m", "lawful.cli"]
+        python = os.path.basename(sys.executable)
+        found = shutil.which(python)
+        return [python if found is not None and _same(found, sys.executable) else sys.executable, "-m", "lawful.cli"]
     found = shutil.which("lawful")
     return ["lawful"] if found is not None and _same(found, started) else [started]
 

@@ -11,10 +11,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from lawful.cli import console, demo_repo
 from lawful.cli.console import command, say, step
 from lawful.cli.progress import Standing, advance, standing
-from lawful.cli.run import answer_with, fatal, report
+from lawful.cli.run import answer_with, fatal, report, who
 from lawful.cli.update_checks import repository
 from lawful.cli.update_graph import NAME, build
 from lawful.cli.update_rules import Request, request
@@ -29,8 +31,10 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def demo(args: Namespace) -> int:
     """`lawful demo`: a real change to a real repository, from the pinned line to one commit on a branch."""
     _check(args)
-    thread = thread_key(args.thread or (NAME if args.repo is None else f"{args.package}-{args.to}"))
-    wanted = _wanted(args, thread)
+    asked = _asked(args)
+    thread = thread_key(args.thread or (NAME if args.repo is None else f"{asked.package}-{asked.to}"))
+    wanted = replace(asked, repo=_place(args, thread))
+    by = who(args.by)
     with closing(console.made(args.db)) as journal:
         effect = fatal(thread, args.db) if args.kill_after_effect else None
         graph = build(journal, effect)
@@ -39,7 +43,7 @@ def demo(args: Namespace) -> int:
             stands = _again(args, journal, graph, thread, wanted)
         if stands.asked and args.yes:
             say("", "yes, since --yes was given:")
-            return answer_with(graph, thread, stands.asked[0], True, by=args.by, db=args.db)
+            return answer_with(graph, thread, stands.asked[0], True, by=by, db=args.db)
         return report(graph, thread, stands, args.db)
 
 
@@ -55,21 +59,17 @@ def _check(args: Namespace) -> None:
         raise ConfigurationError(f"--repo needs {', '.join(missing)} too", component="demo")
 
 
-def _wanted(args: Namespace, thread: str) -> Request:
-    """The request that the options describe. Raises: ValidationError; nothing is made yet."""
-    folder = _own_folder(args.db, thread) if args.repo is None else None
-    package, to = args.package or demo_repo.PACKAGE, args.to or demo_repo.AFTER
-    asked = request(
-        str(folder) if folder is not None else "",
-        package,
-        to,
-        _words(args.test or demo_repo.TEST),
-        args.branch or f"lawful/{package}-{to}",
-        reckless=args.reckless,
-    )
-    if args.repo is None:
-        return asked
-    return request(repository(args.repo), package, to, asked.test, asked.branch, reckless=asked.reckless)
+def _asked(args: Namespace) -> Request:
+    """The request that the options describe, its repository left open. Raises: ValidationError; nothing is made yet."""
+    package = demo_repo.PACKAGE if args.package is None else args.package
+    to = demo_repo.AFTER if args.to is None else args.to
+    test = demo_repo.TEST if args.test is None else args.test
+    branch = f"lawful/{package}-{to}" if args.branch is None else args.branch
+    return request("", package, to, _words(test), branch, reckless=args.reckless)
+
+
+def _place(args: Namespace, thread: str) -> str:
+    return str(_own_folder(args.db, thread)) if args.repo is None else repository(args.repo)
 
 
 def _own_folder(db: str | None, thread: str) -> Path:

@@ -130,9 +130,7 @@ def make(folder: Path) -> Path:
     Raises: ValidationError, if ``folder`` is something else; ToolError, if git fails.
     """
     if folder.exists():
-        if not (folder / ".git").is_dir():
-            raise ValidationError(f"{str(folder)!r} is there and is not the demo's repository", component="demo")
-        return folder
+        return _ours(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     begun = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
@@ -144,8 +142,21 @@ def make(folder: Path) -> Path:
         git(begun, "add", "--all")
         git(begun, "commit", "--quiet", "-m", f"greeter, with {PACKAGE} {BEFORE}", env=_WHO)
         begun.chmod(0o755)
-        begun.rename(folder)
-    except BaseException:
+        return _placed(begun, folder)
+    finally:
         shutil.rmtree(begun, ignore_errors=True)
-        raise
+
+
+def _placed(begun: Path, folder: Path) -> Path:
+    try:
+        return begun.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+        return _ours(folder)  # another process was quicker, and made the same
+
+
+def _ours(folder: Path) -> Path:
+    if not (folder / ".git").is_dir():
+        raise ValidationError(f"{str(folder)!r} is there and is not the demo's repository", component="demo")
     return folder

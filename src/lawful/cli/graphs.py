@@ -60,7 +60,7 @@ def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:
         raise _wrong(f"{named!r} is not of the form module:name, such as shop.orders:graph")
     module = _module(match["module"])
     found: Any = getattr(module, match["name"], None)
-    kind: type[Any] = type(found)
+    kind: Any = found.__class__
     if issubclass(kind, StateGraph):
         return found.compile(checkpointer=journal)
     if issubclass(kind, CompiledStateGraph):

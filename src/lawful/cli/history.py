@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -154,9 +155,9 @@ def history(args: Namespace) -> int:
     console.table(
         [head, *((str(s.step), console.when(s.at), s.source, ", ".join(s.ran), ", ".join(s.wrote)) for s in steps)]
     )
-    if facts:
-        say("", "effects, as they were written down")
-        console.table((console.when(fact.at), fact.event, fact.operation) for fact in facts)
+    for operation in dict.fromkeys(fact.operation for fact in facts):
+        say("", f"effect {operation}, as it was written down")
+        console.table((console.when(f.at), f.event) for f in facts if f.operation == operation)
     return DONE
 
 
@@ -172,12 +173,16 @@ def _steps(graph: CompiledStateGraph[Any], args: Namespace) -> list[Step]:
                 step=metadata.get("step", 0),
                 at=console.seconds(row.created_at),
                 source=metadata.get("source", ""),
-                ran=list(before.next) if before is not None and metadata.get("source") == "loop" else [],
+                ran=_ran(before.next) if before is not None and metadata.get("source") == "loop" else [],
                 wrote={key: value for key, value in values.items() if key not in old or old[key] != value},
                 checkpoint=row.config["configurable"]["checkpoint_id"],
             )
         )
     return found
+
+
+def _ran(nodes: Sequence[str]) -> list[str]:
+    return [node for node in nodes if not node.startswith("__")]
 
 
 def _bare(journal: SQLiteJournal, args: Namespace) -> list[Step]:

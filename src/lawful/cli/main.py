@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 import lawful
-from lawful.cli.console import USAGE, complain
+from lawful.cli.console import REFUSED, USAGE, complain, refuse
 from lawful.cli.demo import demo
 from lawful.cli.draw import draw
 from lawful.cli.history import history, show, threads
@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _VERBS[args.verb](args)
     except Failure as error:
         complain(error)
-        return 1
+        return REFUSED
     except KeyboardInterrupt:
         print("lawful: interrupted; the same command goes on from here", file=sys.stderr)
         return 130
@@ -147,3 +147,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Nobody reads on. Standard output is closed for good, so that Python does not complain while it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        refuse(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), "os")
+        return REFUSED

@@ -15,6 +15,7 @@ from lawful.core.questions import Question, Reply
 from lawful.effects.branch_commit import Committed
 from lawful.graph import Command, CompiledStateGraph
 
+_NOTHING = "done"
 _ID = re.compile(r"^[0-9a-f]{32} (?=by )")
 
 
@@ -100,7 +101,7 @@ def told(node: str, found: Mapping[str, Any]) -> list[str]:
     """What one step of the demo found out, in words."""
     match found:
         case {"stopped": Stopped(why=why), **rest}:
-            return [*(told(node, rest) if rest else []), f"stopped: {why}"]
+            return [*(text for text in told(node, rest) if text != _NOTHING), f"stopped: {why}"]
         case {"pins": pins}:
             known: tuple[Pin, ...] = pins
             return [_pinned(pin, str(found.get("base", ""))) for pin in known]
@@ -117,7 +118,7 @@ def told(node: str, found: Mapping[str, Any]) -> list[str]:
         case {"committed": Committed(branch, commit)}:
             return [f"branch {branch} holds commit {commit[:12]}"]
         case _:
-            return ["done"]
+            return [_NOTHING]
 
 
 def _pinned(pin: Pin, base: str) -> str:

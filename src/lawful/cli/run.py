@@ -10,14 +10,14 @@ from typing import Any
 from msgspec import Struct
 
 from lawful.cli import console
-from lawful.cli.console import DONE, REFUSED, UNKNOWN, command, complain, say, step
+from lawful.cli.console import DONE, REFUSED, UNKNOWN, command, complain, refuse, say, step
 from lawful.cli.graphs import SHIPPED, graph_of, load
 from lawful.cli.progress import Standing, advance, diff, standing
 from lawful.cli.update_graph import NAME, Fatal, effect_of
 from lawful.cli.update_rules import Edit
 from lawful.core.errors import (
     ConfigurationError,
-    EffectRefused,
+    Failure,
     ThreadBusy,
     ToolError,
     UnknownQuestion,
@@ -35,6 +35,7 @@ FINE = ("declined", "up_to_date")
 
 def answer(args: Namespace) -> int:
     """`lawful answer`: say yes or no to a thread's open question and go on with its run."""
+    by = who(args.by)
     with closing(console.opened(args.db)) as journal:
         info = console.thread_of(journal, args.thread)
         if args.kill_after_effect and (args.graph or info.graph != NAME):
@@ -45,7 +46,7 @@ def answer(args: Namespace) -> int:
         if not before.asked:
             raise UnknownQuestion(_nothing_asked(args, before), component="cli", operation="answer")
         question = console.one_of(args.question, before.asked)
-        return answer_with(graph, args.thread, question, args.answer == "yes", by=args.by, db=args.db)
+        return answer_with(graph, args.thread, question, args.answer == "yes", by=by, db=args.db)
 
 
 def _nothing_asked(args: Namespace, stands: Standing) -> str:
@@ -56,10 +57,10 @@ def _nothing_asked(args: Namespace, stands: Standing) -> str:
 
 
 def answer_with(
-    graph: CompiledStateGraph[Any], thread: str, question: Question, yes: bool, *, by: str | None, db: str | None
+    graph: CompiledStateGraph[Any], thread: str, question: Question, yes: bool, *, by: str, db: str | None
 ) -> int:
     """Give ``question`` its yes or no and go on; gives the exit code. Raises: AlreadyAnswered, UnknownQuestion."""
-    after = advance(graph, thread, None, question.answer(yes), by=who(by))
+    after = advance(graph, thread, None, question.answer(yes), by=by)
     return report(graph, thread, after, db)
 
 
@@ -114,13 +115,13 @@ def report(graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: st
 def _report_demo(thread: str, stands: Standing) -> int:
     stopped, values = stands.stopped, stands.values
     if stopped is not None and stopped.code not in FINE:
-        complain(EffectRefused(f"thread {thread!r} stopped at {stopped.step}: {stopped.why}", component="demo"))
+        refuse(f"thread {thread!r} stopped at {stopped.step}: {stopped.why}", stopped.code)
         return REFUSED
     if stopped is not None:
         say("", f"Thread {thread} has ended without a commit: {stopped.why}.")
         return DONE
     committed, asked = values["committed"], values["request"]
-    say("", f"Done: branch {committed.branch} has exactly one new commit, {committed.commit[:12]}. Look at it:")
+    say("", f"Done: branch {committed.branch} has one new commit, {committed.commit[:12]}. Look at it:")
     say(f"  git -C {console.quoted(asked.repo)} show {committed.commit[:12]}")
     return DONE
 
@@ -210,7 +211,7 @@ def _finish(done: Recovery, thread: str, graph: CompiledStateGraph[Any], args: N
     except ThreadBusy:
         done.at_work.append(thread)
         return
-    except (ToolError, ValidationError, ConfigurationError) as error:
+    except Failure as error:
         complain(error)
         done.failed.append(thread)
         return

@@ -73,7 +73,7 @@ def base_of(asked: Request) -> tuple[str, bool]:
 
     Raises: ValidationError, for a branch that is checked out (its files would no longer fit it), or without any commit.
     """
-    listed = git(asked.repo, "worktree", "list", "--porcelain", "-z").out.split("\0")
+    listed = git(asked.repo, "worktree", "list", "--porcelain").out.splitlines()
     if f"branch refs/heads/{asked.branch}" in listed:
         raise ValidationError(
             f"branch {asked.branch!r} is checked out: moving it would leave the files there behind; choose another --branch",
