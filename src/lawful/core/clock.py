@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import random
-import secrets
 import time
 from typing import Protocol
 
@@ -28,6 +28,11 @@ class Clock(Protocol):
         ...
 
 
+_chance = random.Random()  # not the global generator: a program that seeds that one would repeat ids over processes
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_chance.seed)
+
+
 class SystemClock:
     """The machine's own clock and generators."""
 
@@ -40,10 +45,10 @@ class SystemClock:
         return time.monotonic()
 
     def token(self) -> str:
-        return secrets.token_hex(16)
+        return f"{_chance.getrandbits(128):032x}"
 
     def random(self) -> float:
-        return random.random()
+        return _chance.random()
 
 
 class FixedClock:

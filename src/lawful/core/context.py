@@ -92,23 +92,27 @@ class Slot:
     NotInRun.
     """
 
-    __slots__ = ("closed", "counts", "emit", "node", "planned", "run", "signal", "step_key", "visit")
+    # Plain attributes with defaults of the class: a step of thousands makes thousands of these, and most stay as they are.
+    run: Run
+    node: str
+    step_key: str
+    """Namespace path with visits, node name and Send index: equal over retries, resumes and forks of a lineage."""
+    visit: int
+    """How often this step key was planned in this lineage, from 1: the ledger's occurrence."""
+    signal: ControlSignal | None = None
+    closed: bool = False
+    planned: bool = False
+    """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
+    counts: dict[str, int] | None = None
+    """How many unnamed things of each kind this attempt has asked for so far."""
+    emit: Callable[[Any], None] | None = None
+    """Where stream events of this attempt go, or None when nobody listens."""
 
     def __init__(self, run: Run, node: str, step_key: str, visit: int) -> None:
         self.run = run
         self.node = node
         self.step_key = step_key
-        """Namespace path with visits, node name and Send index: equal over retries, resumes and forks of a lineage."""
         self.visit = visit
-        """How often this step key was planned in this lineage, from 1: the ledger's occurrence."""
-        self.signal: ControlSignal | None = None
-        self.closed = False
-        self.planned = False
-        """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
-        self.counts: dict[str, int] | None = None
-        """How many unnamed things of each kind this attempt has asked for so far."""
-        self.emit: Callable[[Any], None] | None = None
-        """Where stream events of this attempt go, or None when nobody listens."""
 
     def count(self, kind: str) -> int:
         """0, 1, 2...: the call index of the next unnamed thing of ``kind`` in this attempt."""

@@ -165,7 +165,15 @@ def _converge(value: Any, update: Any) -> Any:
 
 _HERE = "lawful.core.reducers:"
 
-append: Reducer[Any, Any] = Reducer(_append, _HERE + "append", unit=list, laws=MONOID)
+
+class Appending(Reducer[Any, Any], frozen=True):
+    """The reducer `append`, which may also be written ``append()`` inside ``Annotated``."""
+
+    def __call__(self, *both: Any) -> Any:
+        return self.fn(*both) if both else self
+
+
+append: Appending = Appending(_append, _HERE + "append", unit=list, laws=MONOID)
 """Concatenation of lists or tuples; the result is of the value's kind. A bare item or a str is refused."""
 
 add_messages: Reducer[Any, Any] = Reducer(

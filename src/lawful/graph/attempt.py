@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from lawful.core.context import current_task
 from lawful.core.errors import NodeTimeoutError, ValidationError
 from lawful.graph.persist import Recorder
 from lawful.graph.policies import run_timeout
-from lawful.graph.task import ASKED, DONE, FAILED, Task
+from lawful.graph.task import ASKED, CANCELLED, DONE, FAILED, Task
 
 
 def attempt(task: Task, recorder: Recorder | None) -> None:
@@ -34,14 +35,19 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
         raised = True
         task.fail(error)
-        asyncio = sys.modules.get("asyncio")
-        if asyncio is not None and task.error is error and isinstance(error, asyncio.CancelledError):
+        if _cancellation(error) and task.error is error:
             task.cancelled_itself(error)
     finally:
         current_task.reset(token)
     task.settle(raised)
     if recorder is not None:
         seal(task, recorder)
+
+
+def _cancellation(error: BaseException) -> bool:
+    """Whether it is asyncio's CancelledError; asyncio is not imported for that."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def _route(task: Task) -> None:
@@ -50,18 +56,26 @@ def _route(task: Task) -> None:
         acceptor.routed(task, router, router.call(router.view(values), task))
 
 
-async def attempt_async(task: Task, recorder: Recorder | None) -> None:
-    """The same for a node that is awaited. Raises: CancelledError, if the run was cancelled from outside."""
-    asyncio = sys.modules["asyncio"]
+async def attempt_async(
+    task: Task, recorder: Recorder | None, cancelling: int = 0, arrived: Callable[[Task], None] | None = None
+) -> None:
+    """The same for a node that is awaited; ``arrived`` is told at the end, whatever it is.
+
+    ``cancelling`` is how many cancellations the asyncio task had been asked for before; one more in the end means that
+    it came from outside. Raises: CancelledError then, if there is no ``arrived``.
+    """
     token = current_task.set(task)
     raised = False
-    me = asyncio.current_task()
-    cancelling = me.cancelling()
     outside: BaseException | None = None
     try:
+        task.begun = True
         task.begin()
+        node = task.task_node
         try:
-            value = await _called(task)
+            if node.awaits and node.timeout is None and task.timeout is None:
+                value = await node.call(task.enter(), task)
+            else:
+                value = await _called(task)
         except BaseException as error:
             value = task.commanded(error)
             if value is None:
@@ -70,25 +84,34 @@ async def attempt_async(task: Task, recorder: Recorder | None) -> None:
             value = task.commanded(None)
         if task.signal is None:
             task.returned(value)
-            if task.task_node.routers:
+            if node.routers:
                 await _route_async(task)
-    except asyncio.CancelledError as error:
-        raised = True
-        if me.cancelling() > cancelling:
-            outside = error
-        task.fail(error)
-        if outside is None and task.error is error:
-            task.cancelled_itself(error)
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
         raised = True
-        task.fail(error)
+        outside = _failed(task, error, cancelling)
     finally:
         current_task.reset(token)
     task.settle(raised)
     if outside is not None:
-        raise outside
-    if recorder is not None:
+        task.status = CANCELLED
+        if arrived is None:
+            raise outside
+    elif recorder is not None:
         seal(task, recorder)
+    if arrived is not None:
+        arrived(task)
+
+
+def _failed(task: Task, error: BaseException, cancelling: int) -> BaseException | None:
+    """Note what a node raised; the error itself if it is a cancellation that came from outside."""
+    task.fail(error)
+    if not _cancellation(error):
+        return None
+    if sys.modules["asyncio"].current_task().cancelling() > cancelling:
+        return error
+    if task.error is error:
+        task.cancelled_itself(error)
+    return None
 
 
 async def _called(task: Task) -> Any:

@@ -102,6 +102,7 @@ def stand(m: Machine, restored: Restored) -> None:
             _saved(task, saved)
         tasks.append(task)
     m.tasks = tasks
+    m.standing = True
 
 
 def _saved(task: Task, saved: Saved) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Generic, TypeVar
@@ -184,12 +185,14 @@ class CompiledStateGraph(Views, Generic[S]):
         )
 
     def _sync_driver(self, session: Session, hub: Hub | None) -> SyncDriver:
-        live = hub is not None and hub.live
-        chunks = hub.out if hub is not None else late("collections").deque()
+        if hub is None:
+            return SyncDriver(
+                session.machine, session.deal, deque(), limit=session.limit, step_timeout=self.step_timeout
+            )
         driver = SyncDriver(
-            session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=self.step_timeout
+            session.machine, session.deal, hub.out, live=hub.live, limit=session.limit, step_timeout=self.step_timeout
         )
-        if hub is not None and live:
+        if hub.live:
             hub.wake = driver.wake
         return driver
 
@@ -214,7 +217,7 @@ class CompiledStateGraph(Views, Generic[S]):
 
     def _async_driver(self, session: Session, hub: Hub | None) -> Any:
         live = hub is not None and hub.live
-        chunks = hub.out if hub is not None else late("collections").deque()
+        chunks = hub.out if hub is not None else deque[Any]()
         driver = late("lawful.graph.drivers.aio").AsyncDriver(
             session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=self.step_timeout
         )

@@ -30,11 +30,13 @@ def target_of(config: Any, thread: Any = None) -> Target:
 
     Raises: InvalidThreadId, ConfigurationError.
     """
-    if config is not None and not isinstance(config, Mapping):
+    if not config and thread is None and (config is None or type(config) is dict):
+        return Target(None, "", None, {})
+    if config is not None and type(config) is not dict and not isinstance(config, Mapping):
         thread, config = config, None
     told: Mapping[str, Any] = config or {}  # pyright: ignore[reportUnknownVariableType]
     inner: Any = told.get("configurable") or {}
-    if not isinstance(inner, Mapping):
+    if type(inner) is not dict and not isinstance(inner, Mapping):
         raise ConfigurationError(
             f"config['configurable'] must be a dict, got {type(inner).__name__}", component="graph", operation="config"
         )

@@ -192,7 +192,7 @@ class Linker:
         def read(given: Any) -> list[tuple[str, Any]]:
             if schema.kind == "root":
                 pairs = [(ROOT, given)]
-            elif isinstance(given, Mapping):
+            elif type(given) is dict or isinstance(given, Mapping):
                 pairs = [(k, v) for k, v in given.items() if k in keys]  # pyright: ignore[reportUnknownVariableType]
             elif (own := _schema_of(given, (schema, g.schema))) is not None:
                 pairs = [(k, v) for k, v in instance_writes(own, given, strict=g.strict) if k in keys]
@@ -202,7 +202,8 @@ class Linker:
                     component="graph",
                     operation="input",
                 )
-            checked = [(k, acceptor.checked(_INPUT, k, v)) for k, v in pairs]
+            fast = acceptor.fast
+            checked = [(k, v if fast.get(k) is type(v) else acceptor.checked(_INPUT, k, v)) for k, v in pairs]
             if acceptor.prepares:
                 acceptor.prepare(checked)
             return checked

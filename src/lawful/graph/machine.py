@@ -76,14 +76,15 @@ class Machine:
         "program",
         "ran",
         "recorder",
-        "rules",
         "run",
         "running",
         "source",
+        "standing",
         "step",
         "stop",
         "tasks",
         "then",
+        "trouble",
         "values",
         "visits",
         "written",
@@ -130,6 +131,10 @@ class Machine:
         self.committing = False
         self.then: Sequence[o.Order] = ()
         self.failing = False
+        self.trouble = False
+        """Whether a task of this step ended other than by returning."""
+        self.standing = False
+        """Whether the tasks were planned by an earlier run, so that some may have a saved outcome."""
         self.cancelled: BaseException | None = None
         self.null_parts: list[bytes] = []
         self.null_refs: tuple[bytes, ...] = ()
@@ -139,24 +144,20 @@ class Machine:
         """For a graph that is another's node: what its nodes wrote since its input, to be handed up as a delta."""
         self.at = 0.0
         self.source: Any = "input"
-        self.base = Base(checkpoint=self.checkpoint, ns=ns, path=path, step=-1, remaining=0, visits=self.visits)
-        self.rules: dict[type, Callable[[Any], Sequence[o.Order]]] = {
-            o.TaskEnded: self._ended,
-            o.Committed: self._committed,
-            o.TimerFired: self._timer,
-            o.CommitRefused: self._refused,
-            o.Cancelled: self._cancelled,
-        }
+        self.base: Base
 
     def advance(self, event: Any) -> Sequence[o.Order]:
         """Take one event, give the orders that follow; the same events give the same orders."""
-        return self.rules[type(event)](event)
+        return _RULES[type(event)](self, event)
 
     # Planning
 
     def rebase(self) -> None:
         """Start a step on the checkpoint that we stand on."""
         self.base = Base(
+            self.run,
+            self.program,
+            self.values,
             checkpoint=self.checkpoint,
             ns=self.ns,
             path=self.path,
@@ -169,18 +170,20 @@ class Machine:
             self.base.within(parents_of(self.recorder.metadata))
 
     def task(self, node: Node, index: int = -1, arg: Any = None) -> Task:
-        return Task(self.run, self.program, node, self.values, self.base, index, arg)
+        return Task(self.base, node, index, arg)
 
     def plan(self, names: set[str], sends: Sequence[Send]) -> None:
         """Make the next tasks: edge-triggered ones by name, then one for each Send in order."""
-        nodes = self.program.nodes
-        tasks = [self.task(nodes[n]) for n in (sorted(names) if len(names) > 1 else names)]
+        nodes, base = self.program.nodes, self.base
+        tasks = [Task(base, nodes[n], -1, None) for n in (sorted(names) if len(names) > 1 else names)]
         for index, packet in enumerate(sends):
-            task = self.task(nodes[packet.node], index, packet.arg)
-            task.timeout = packet.timeout
+            task = Task(base, nodes[packet.node], index, packet.arg)
+            if packet.timeout is not None:
+                task.timeout = packet.timeout
             tasks.append(task)
-        for position, task in enumerate(tasks):
-            task.position = position
+        if self.recorder is not None:
+            for position, task in enumerate(tasks):
+                task.position = position
         self.tasks = tasks
 
     # Running a step
@@ -196,17 +199,26 @@ class Machine:
             return self.pause(())
         if self.listener is not None:
             self.listener.planned(self, self.tasks)
-        waiting = [t for t in self.tasks if not t.saved]
-        self.ended_tasks = [t for t in self.tasks if t.saved]
-        if self.listener is not None:
-            for task in self.ended_tasks:
-                if task.cached:
-                    self.listener.ended(self, task)
-        self.failing = False
+        waiting = self.tasks
+        self.ended_tasks = []
+        self.failing = self.trouble = False
+        if self.standing:
+            waiting = self._waiting()
         if not waiting:
             return self.close()
         self.running = len(waiting)
         return (o.Start(waiting),)
+
+    def _waiting(self) -> list[Task]:
+        """Of the tasks that an earlier run began, those that have to run; what the others wrote is told again."""
+        self.standing = False
+        self.ended_tasks = [t for t in self.tasks if t.saved]
+        self.trouble = any(t.status != DONE for t in self.ended_tasks)
+        if self.listener is not None:
+            for task in self.ended_tasks:
+                if task.cached:
+                    self.listener.ended(self, task)
+        return [t for t in self.tasks if not t.saved]
 
     def _named(self, wanted: frozenset[str], nodes: Any) -> bool:
         return any(node.name in wanted or ("*" in wanted and not node.hidden) for node in nodes)
@@ -229,6 +241,8 @@ class Machine:
                 return (o.Sleep(task, policy.delay(task.attempt, self.run.clock.random())),)
         self.running -= 1
         self.ended_tasks.append(task)
+        if task.status != DONE:
+            self.trouble = True
         if self.listener is not None:
             if task.swallowed:
                 self.listener.noticed(self, "signal_swallowed", {"node": task.node})
@@ -283,6 +297,8 @@ class Machine:
         return self.next_step(tasks)
 
     def _why_stop(self) -> o.Outcome | None:
+        if not self.trouble:
+            return None
         worst: Task | None = None
         for task in self.ended_tasks:
             if task.status != DONE and (worst is None or _badness(task) < _badness(worst)):
@@ -522,6 +538,15 @@ class _Later:
 
     def __init__(self, orders: Callable[[], Sequence[o.Order]]) -> None:
         self.orders = orders
+
+
+_RULES: dict[type, Callable[[Machine, Any], Sequence[o.Order]]] = {
+    o.TaskEnded: Machine._ended,  # pyright: ignore[reportPrivateUsage]
+    o.Committed: Machine._committed,  # pyright: ignore[reportPrivateUsage]
+    o.TimerFired: Machine._timer,  # pyright: ignore[reportPrivateUsage]
+    o.CommitRefused: Machine._refused,  # pyright: ignore[reportPrivateUsage]
+    o.Cancelled: Machine._cancelled,  # pyright: ignore[reportPrivateUsage]
+}
 
 
 _BADNESS = {FAILED: 0, BUBBLED: 1, ASKED: 2, DRAINED: 3, CANCELLED: 4}

@@ -77,7 +77,7 @@ class Runtime(Generic[C]):
             thread_id=task.run.thread,
             run_id=task.run.root.run_id,
             node_attempt=task.attempt,
-            node_first_attempt_time=task.first_attempt,
+            node_first_attempt_time=task.began(),
         )
 
     @property

@@ -86,6 +86,9 @@ class Viewer:
     def tasks(self, made: Restored) -> list[Task]:
         """The tasks that the checkpoint planned; ids are the same in every process."""
         base = Base(
+            self.run,
+            self.program,
+            made.values,
             checkpoint=made.row.id,
             ns=self.ns,
             path=self.path,
@@ -96,7 +99,7 @@ class Viewer:
         out: list[Task] = []
         for entry in made.head.tasks:
             node = self.program.nodes.get(entry[0]) or _ghost(entry[0])
-            out.append(Task(self.run, self.program, node, made.values, base, entry[1], None))
+            out.append(Task(base, node, entry[1], None))
         return out
 
     def snapshot(

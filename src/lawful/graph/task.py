@@ -30,6 +30,9 @@ BUBBLED: Final = 4
 CANCELLED: Final = 5
 DRAINED: Final = 6
 
+_NONE: list[Any] = []
+"""The writes of a task that has not begun; never changed."""
+
 PULL: Final = "__pregel_pull"
 PUSH: Final = "__pregel_push"
 
@@ -37,86 +40,62 @@ PUSH: Final = "__pregel_push"
 class Task(Slot):
     """One visit of one node in one superstep; its attempts reuse it."""
 
-    __slots__ = (
-        "_id",
-        "arg",
-        "attempt",
-        "base",
-        "blob",
-        "cached",
-        "chunks",
-        "delayed",
-        "error",
-        "fault",
-        "first_attempt",
-        "given",
-        "handle",
-        "index",
-        "position",
-        "program",
-        "questions",
-        "refs",
-        "saved",
-        "sends",
-        "status",
-        "swallowed",
-        "targets",
-        "task_node",
-        "timeout",
-        "value",
-        "values",
-        "writes",
-    )  # fmt: skip
+    status: int = PENDING
+    writes: list[tuple[str, Any]] = _NONE
+    targets: list[str] | None = None
+    sends: list[Send] | None = None
+    value: Any = None
+    error: BaseException | None = None
+    fault: BaseException | None = None
+    """A failure that wins over any signal: the attempt broke a rule of asking."""
+    attempt: int = 0
+    first_attempt: float | None = None
+    """Seconds since 1970 UTC; known once a retry or the node's runtime asks for it."""
+    begun: bool = False
+    """Whether an attempt of it has entered the node's thread or coroutine."""
+    questions: tuple[Question, ...] = ()
+    blob: bytes | None = None
+    refs: tuple[bytes, ...] = ()
+    chunks: dict[bytes, bytes] | None = None
+    cached: bool = False
+    """Its outcome was saved by an earlier run."""
+    saved: bool = False
+    position: int = 0
+    swallowed: bool = False
+    given: Any = None
+    """An input that takes the place of the state's view."""
+    timeout: float | None = None
+    _id: str | None = None
 
-    def __init__(
-        self, run: Run, program: Program, node: Node, values: Mapping[str, Any], base: Base, index: int, arg: Any
-    ):
-        self.run = run
-        self.node = node.name
-        self.task_node = node
-        self.program = program
-        self.values = values
+    def __init__(self, base: Base, node: Node, index: int, arg: Any) -> None:
         self.base = base
+        self.task_node = node
+        self.node = node.name
         self.index = index
         self.arg = arg
-        self.signal = None
-        self.closed = False
-        self.planned = False
-        self.counts = None
-        self.emit = None
-        self.status = PENDING
-        self.writes: list[tuple[str, Any]] = []
-        self.targets: list[str] | None = None
-        self.sends: list[Send] | None = None
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.attempt = 0
-        self.questions: tuple[Question, ...] = ()
-        self.blob: bytes | None = None
-        self.refs: tuple[bytes, ...] = ()
-        self.chunks: dict[bytes, bytes] | None = None
-        self.cached = False
-        self.position = 0
-        self.swallowed = False
-        self.fault: BaseException | None = None
-        self.saved = False
-        self.delayed = False
-        self._id: str | None = None
-        self.given: Any = None
-        self.first_attempt: float | None = None
-        self.handle: Any = None
-        self.timeout: float | None = None
+
+    @property
+    def run(self) -> Run:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.run
+
+    @property
+    def program(self) -> Program:
+        return self.base.program
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        return self.base.values
 
     # What the ledger and questions are keyed by
 
     @property
-    def step_key(self) -> str:  # type: ignore[override]
+    def step_key(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Namespace path with visits, node name, and a Send's index."""
         tail = self.node if self.index < 0 else f"{self.node}#{self.index}"
         return f"{self.base.path}/{tail}" if self.base.path else tail
 
     @property
-    def visit(self) -> int:  # type: ignore[override]
+    def visit(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """How often this node was planned in this lineage, from 1."""
         return self.base.visits.get(self.node, 0) + 1
 
@@ -147,18 +126,27 @@ class Task(Slot):
     # One attempt, in the order the drivers call it
 
     def begin(self) -> None:
-        """Clear what an earlier attempt of this task left behind."""
+        """Start an attempt: clear what an earlier one left behind."""
+        if self.attempt:
+            self._again()
         self.attempt += 1
+        self.writes = []
+
+    def _again(self) -> None:
         if self.first_attempt is None:
             self.first_attempt = self.run.clock.now()
         self.signal = None
-        self.closed = False
+        self.closed = self.swallowed = False
         self.counts = None
-        self.fault = None
-        self.writes = []
+        self.fault = self.error = None
         self.targets = self.sends = None
-        self.error = None
         self.blob = None
+
+    def began(self) -> float:
+        """When the first attempt began, as far as anybody asked."""
+        if self.first_attempt is None:
+            self.first_attempt = self.run.clock.now()
+        return self.first_attempt
 
     def enter(self) -> Any:
         """The node's input: made now, not when the task was planned, so that copies are not all alive at once."""
@@ -278,17 +266,34 @@ class Task(Slot):
 class Base:
     """What all tasks of one step have in common."""
 
-    __slots__ = ("_parents", "answers", "checkpoint", "ns", "path", "remaining", "step", "visits")
+    __slots__ = (
+        "_parents", "answers", "checkpoint", "ns", "path", "program", "remaining", "run", "step", "values", "visits",
+    )  # fmt: skip
 
     def __init__(
-        self, *, checkpoint: str, ns: str, path: str, step: int, remaining: int, visits: Mapping[str, int]
+        self,
+        run: Run,
+        program: Program,
+        values: Mapping[str, Any],
+        *,
+        checkpoint: str,
+        ns: str,
+        path: str,
+        step: int,
+        remaining: int,
+        visits: Mapping[str, int],
     ) -> None:
+        self.run = run
+        self.program = program
+        self.values = values
+        """What is stored as the step begins; no task changes it."""
         self.checkpoint = checkpoint
         self.ns = ns
         self.path = path
         """Lineage path of this namespace: parents' step keys with their visits."""
         self.step = step
         self.remaining = remaining
+        """Steps that the recursion limit still allows, this one included."""
         self.visits = visits
         self.answers: dict[str, Any] = {}
         """Answers to questions asked from this checkpoint, by id."""

@@ -20,7 +20,18 @@ from lawful.graph.task import CANCELLED, Task
 class AsyncDriver(Driver):
     """One coroutine owns the machine; tasks, threads and the journal post to its inbox."""
 
-    __slots__ = ("_context", "_sleeper", "_waking", "flying", "inbox", "loop", "pool", "queued", "sleeping")
+    __slots__ = (
+        "_context",
+        "_sleeper",
+        "_waking",
+        "cancelling",
+        "flying",
+        "inbox",
+        "loop",
+        "pool",
+        "queued",
+        "sleeping",
+    )
 
     def __init__(
         self,
@@ -34,6 +45,9 @@ class AsyncDriver(Driver):
     ) -> None:
         super().__init__(machine, deal, chunks, live=live, limit=limit, step_timeout=step_timeout)
         self.loop = asyncio.get_running_loop()
+        me = asyncio.current_task()
+        self.cancelling = me.cancelling() if me is not None else 0
+        """How many cancellations our own asyncio task had been asked for before this run."""
         self.inbox: deque[Any] = deque()
         self.flying: dict[Task, asyncio.Task[None] | None] = {}
         """Tasks under way; None for those in a thread."""
@@ -74,34 +88,49 @@ class AsyncDriver(Driver):
                 await self._reap()
 
     async def turn(self) -> None:
-        """Feed one event, waiting for it if need be; a cancellation of the caller becomes an event too."""
+        """Feed what has come, waiting for it if need be; a cancellation of the caller becomes an event too."""
         try:
-            if self.step_deadline is not None and (late := self.overdue()) is not None:
-                await self.carry(self.machine.advance(late))
-                return
-            if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
-                self.local.append(o.Cancelled(stop))
-            event = self.local.popleft() if self.local else await self._wait()
-            if event is not None:
-                await self.carry(self.machine.advance(event))
+            self._look()
+            if not self.local and not self.inbox:
+                await self._sleep()
+            advance = self.machine.advance
+            while self.outcome is None and not self.chunks:
+                if self.local:
+                    event = self.local.popleft()
+                elif self.inbox:
+                    event = self._arrived(self.inbox.popleft())
+                    if event is None:
+                        continue
+                else:
+                    return
+                orders = advance(event)
+                if orders:
+                    await self.carry(orders)
+                if self.watchful:
+                    return
         except asyncio.CancelledError as error:
-            if self.machine.cancelled is not None:
-                return  # told already; what is under way is being stopped
-            await self.carry(self.machine.advance(o.Cancelled(error)))
+            if self.machine.cancelled is None:  # else told already; what is under way is being stopped
+                await self.carry(self.machine.advance(o.Cancelled(error)))
 
-    async def _wait(self) -> Any:
-        if not self.inbox:
-            self._sleeper = self.loop.create_future()
-            timer = self._alarm()
-            try:
-                await self._sleeper
-            finally:
-                self._sleeper = None
-                if timer is not None:
-                    timer.cancel()
-        if not self.inbox:
-            return None
-        item = self.inbox.popleft()
+    def _look(self) -> None:
+        """Notice a step that is overdue and a request to stop."""
+        if self.step_deadline is not None and (late := self.overdue()) is not None:
+            self.local.append(late)
+        if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
+            self.local.append(o.Cancelled(stop))
+
+    async def _sleep(self) -> None:
+        self._sleeper = self.loop.create_future()
+        timer = self._alarm()
+        try:
+            await self._sleeper
+        finally:
+            self._sleeper = None
+            if timer is not None:
+                timer.cancel()
+
+    def _arrived(self, item: Any) -> Any:
+        """An event from outside, or None for one that nobody waits for any more."""
         if type(item) is not o.TaskEnded:
             return item
         if item.task not in self.flying:
@@ -174,7 +203,7 @@ class AsyncDriver(Driver):
         hearing = self.deal is not None and self.deal.owns_lease
         if len(tasks) == 1 and not self.flying and not hearing and not self.live and self.step_timeout is None:
             task = tasks[0]
-            if _awaited(task):
+            if task.task_node.is_async:
                 await self._inline(task)
                 return
         for task in tasks:
@@ -185,34 +214,28 @@ class AsyncDriver(Driver):
 
     async def _inline(self, task: Task) -> None:
         try:
-            await attempt_async(task, self.machine.recorder)
+            await attempt_async(task, self.machine.recorder, self.cancelling)
         except asyncio.CancelledError as error:
             task.status = CANCELLED
             self.local.append(o.Cancelled(error))
         self.local.append(o.TaskEnded(task))
 
     def _fly(self, task: Task) -> None:
-        if not _awaited(task):
+        if not task.task_node.is_async:
             if self.pool is None:
                 self._context = copy_context()
                 self.pool = Pool(self._work, self.limit or WORKERS)
             self.flying[task] = None
             self.pool.give((task,))
             return
-        flight = self.loop.create_task(self._attempt(task))
-        self.flying[task] = flight
-        flight.add_done_callback(lambda done: self._landed(task, done))
+        self.flying[task] = self.loop.create_task(attempt_async(task, self.machine.recorder, 0, self._landed))
 
-    async def _attempt(self, task: Task) -> None:
-        try:
-            await attempt_async(task, self.machine.recorder)
-        except asyncio.CancelledError:
-            task.status = CANCELLED
-
-    def _landed(self, task: Task, flight: asyncio.Task[None]) -> None:
-        if flight.cancelled():  # before its first step
-            task.status, task.error = CANCELLED, asyncio.CancelledError()
-        self.post(o.TaskEnded(task))
+    def _landed(self, task: Task) -> None:
+        # Called from within the task: a done callback would cost another turn of the loop for each.
+        self.inbox.append(o.TaskEnded(task))
+        sleeper = self._sleeper
+        if sleeper is not None and not sleeper.done():
+            sleeper.set_result(None)
 
     def _work(self, task: Task) -> None:
         """One sync task in a lent thread."""
@@ -253,8 +276,9 @@ class AsyncDriver(Driver):
             flight = self.flying[task]
             if flight is not None:
                 flight.cancel()
-            else:
+            if flight is None or not task.begun:  # a thread, or a coroutine that was never entered
                 del self.flying[task]
+                task.error = None if flight is None else asyncio.CancelledError()
                 self._left(task)
 
     def _left(self, task: Task) -> None:
@@ -279,8 +303,3 @@ class AsyncDriver(Driver):
                 except asyncio.CancelledError:
                     continue
         self.flying.clear()
-
-
-def _awaited(task: Task) -> bool:
-    """Whether the task runs on the loop: an async node, or one that only has async routers."""
-    return task.task_node.is_async

@@ -61,7 +61,7 @@ class Deal:
 class Driver:
     """What a driver holds of one run."""
 
-    __slots__ = ("chunks", "deal", "limit", "live", "local", "machine", "outcome", "step_deadline", "step_timeout")
+    __slots__ = ("chunks", "deal", "limit", "live", "local", "machine", "outcome", "step_deadline", "step_timeout", "watchful")
 
     def __init__(
         self,
@@ -84,6 +84,8 @@ class Driver:
         """Events that wait to be fed."""
         self.outcome: o.Outcome | None = None
         self.step_timeout = step_timeout
+        self.watchful = machine.recorder is not None or step_timeout is not None
+        """Whether to look around after each event: for a request to stop, for a step that is overdue."""
         self.step_deadline: float | None = None
 
     def arm(self) -> None:

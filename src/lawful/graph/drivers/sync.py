@@ -21,7 +21,7 @@ from lawful.graph.task import CANCELLED, PENDING, Task
 class SyncDriver(Driver):
     """Exactly one pump owns the machine: the caller's thread. All others post to its inbox."""
 
-    __slots__ = ("_clock", "_context", "flying", "inbox", "pool", "timers", "turns")
+    __slots__ = ("_clock", "_context", "flying", "helps", "inbox", "pool", "timers")
 
     def __init__(
         self,
@@ -38,7 +38,8 @@ class SyncDriver(Driver):
         self.flying: set[Task] = set()
         self.pool: Pool | None = None
         self.timers: list[tuple[float, int, Task]] = []
-        self.turns = 0
+        self.helps = machine.recorder is None and machine.listener is None and step_timeout is None
+        """Whether the pump itself may take tasks of a wide step."""
         self._clock = machine.run.clock
         self._context: Any = None
 
@@ -65,24 +66,47 @@ class SyncDriver(Driver):
                 self._abandon(GeneratorExit("the stream was closed"))
 
     def turn(self) -> None:
-        """Feed one event, waiting for it if need be."""
+        """Feed what has come, waiting for it if need be."""
+        self._look()
+        advance, local = self.machine.advance, self.local
+        event = None
+        if not local:
+            event = self._wait()
+        while True:
+            if event is None:
+                if not local or self.outcome is not None or self.chunks:
+                    return
+                event = local.popleft()
+            orders = advance(event)
+            event = None
+            if orders:
+                self.carry(orders)
+            if self.watchful:
+                return
+
+    def _look(self) -> None:
+        """Notice a step that is overdue and a request to stop."""
         if self.step_deadline is not None and (late := self.overdue()) is not None:
-            self.carry(self.machine.advance(late))
-            return
+            self.local.append(late)
         if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
             self.local.append(o.Cancelled(stop))
-        event = self.local.popleft() if self.local else self._wait()
-        if event is not None:
-            self.carry(self.machine.advance(event))
 
     def _wait(self) -> Any:
         """The next event from outside, or None: something was streamed, or it is time to look around."""
+        if self.helps and self.pool is not None:
+            # Without a journal nothing waits for the pump, so it takes tasks like any worker.
+            while (task := self.pool.take()) is not None:
+                self._context.copy().run(attempt, task, None)
+                self.flying.discard(task)
+                self.local.append(o.TaskEnded(task))
+                if not self.inbox.empty():
+                    break
+            if self.local:
+                return None
         try:
             item = self.inbox.get(timeout=self._patience())
         except Empty:
             return self._due()
-        if item is None:
-            return None
         if type(item) is o.TaskEnded:
             if item.task not in self.flying:
                 return None  # abandoned: what a stopped task does later is not recorded
@@ -136,7 +160,7 @@ class SyncDriver(Driver):
                 return
         if self.pool is None:
             self._context = copy_context()
-            self.pool = Pool(self._work, self.limit or WORKERS)
+            self.pool = Pool(self._work, (self.limit or WORKERS) - self.helps)
         self.flying.update(tasks)
         self.pool.give(tasks)
 

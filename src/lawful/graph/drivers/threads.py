@@ -77,6 +77,13 @@ class Pool:
         self._jobs.extend(tasks)
         self._summon()
 
+    def take(self) -> Any:
+        """A task that no worker has begun, for the caller to run; None if there is none."""
+        try:
+            return self._jobs.popleft()
+        except IndexError:
+            return None
+
     def drop(self, tasks: Any) -> list[Any]:
         """Take back those of ``tasks`` that no worker has begun."""
         taken: list[Any] = []
