@@ -205,6 +205,19 @@ def test_a_repository_of_ones_own_with_unfinished_work(place: Place, own: Path) 
     assert (own / ".git" / "index").read_bytes() == index
 
 
+def test_a_repository_whose_ids_are_sha256(place: Place) -> None:
+    repo = place.folder / "wide"
+    repo.mkdir()
+    if git(repo, "init", "--quiet", "--object-format=sha256", "--initial-branch=main", check=False).code != 0:
+        pytest.skip("this git knows no sha256")
+    (repo / "requirements.txt").write_text("kit==1.0\n")
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "-m", "Start", env=ME)
+    options = ["--repo", "wide", "--package", "kit", "--to", "2.0", "--test", "true"]
+    assert place.run("demo", *options, "--yes").code == 0
+    assert commits(repo, "lawful/kit-2.0") == 1
+
+
 @pytest.mark.parametrize(
     "options, code",
     [

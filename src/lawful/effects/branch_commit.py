@@ -66,7 +66,7 @@ class BranchCommit(Effect[BranchMove, Committed]):
 
     def _move(self, command: BranchMove, ctx: EffectContext) -> Committed:
         branch, commit = branch_name(command.branch), object_id(command.commit)
-        old = object_id(command.expected) if command.expected is not None else ABSENT
+        old = object_id(command.expected) if command.expected is not None else ABSENT * len(commit)
         note = f"lawful: {ctx.op_id[:150]}"
         ctx.before_send()
         moved = git(

@@ -17,8 +17,8 @@ from lawful.core.errors import NetworkError, ToolError, ValidationError
 TIMEOUT = 60.0
 """Seconds that one git command may take."""
 
-ABSENT = "0" * 40
-"""The object id that git takes for "there is no such ref"."""
+ABSENT = "0"
+"""As many of these as an object id is long mean "there is no such ref" to git."""
 
 # What a repository's own configuration could otherwise make git run.
 _QUIET = (
