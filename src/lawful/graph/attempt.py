@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from lawful.core.context import current_task
@@ -71,17 +71,10 @@ async def attempt_async(
         task.begun = True
         task.begin()
         node = task.task_node
-        try:
-            if node.awaits and node.timeout is None and task.timeout is None:
-                value = await node.call(task.enter(), task)
-            else:
-                value = await _called(task)
-        except BaseException as error:
-            value = task.commanded(error)
-            if value is None:
-                raise
-        if task.signal is not None:
-            value = task.commanded(None)
+        if node.awaits and node.timeout is None and task.timeout is None:
+            value = await _commanded(task, node.call(task.enter(), task))
+        else:
+            value = await _commanded(task, _called(task))
         if task.signal is None:
             task.returned(value)
             if node.routers:
@@ -100,6 +93,17 @@ async def attempt_async(
         seal(task, recorder)
     if arrived is not None:
         arrived(task)
+
+
+async def _commanded(task: Task, work: Awaitable[Any]) -> Any:
+    """What the node returned, or the command that a graph inside it gave."""
+    try:
+        value = await work
+    except BaseException as error:
+        value = task.commanded(error)
+        if value is None:
+            raise
+    return value if task.signal is None else task.commanded(None)
 
 
 def _failed(task: Task, error: BaseException, cancelling: int) -> BaseException | None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from lawful.core.errors import (
-    AlreadyAnswered,
     EmptyInputError,
     InvalidUpdateError,
-    UnknownQuestion,
-    ValidationError,
-    nearest,
 )
-from lawful.core.questions import Approved, Question, Reply
+from lawful.core.questions import Question
 from lawful.graph import orders as o
+from lawful.graph.answers import answer
 from lawful.graph.apply import merge, store
 from lawful.graph.command import ROOT, START, Command
 from lawful.graph.machine import Machine
@@ -23,14 +19,6 @@ from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
 from lawful.graph.restore import Done, Restored, Saved, compatible
 from lawful.graph.task import DONE, Task
-from lawful.journal.records import Answer, PutAnswer
-
-_ID = re.compile(r"[0-9a-f]{32}")
-
-UNDECIDED = (
-    "When there are multiple pending interrupts, you must specify the interrupt id when resuming."
-    " Docs: docs/human-in-the-loop.md"
-)
 
 
 class Seed:
@@ -60,7 +48,7 @@ def begin(m: Machine, seed: Seed) -> Sequence[o.Order]:
         _stand_on(m, seed)
     m.expect = seed.head
     if isinstance(seed.given, Command):
-        return _command(m, seed, seed.given)
+        return _command(m, seed, cast("Command[Any]", seed.given))
     if seed.given is None:
         return _go_on(m, seed)
     return _new_input(m, seed)
@@ -68,7 +56,7 @@ def begin(m: Machine, seed: Seed) -> Sequence[o.Order]:
 
 def _stand_on(m: Machine, seed: Seed) -> None:
     restored = seed.restored
-    assert restored is not None and m.run.thread is not None
+    assert restored is not None
     m.values = restored.values
     m.visits = restored.visits
     m.step = restored.row.step
@@ -214,7 +202,7 @@ def _resume(m: Machine) -> Sequence[o.Order]:
 # Commands
 
 
-def _command(m: Machine, seed: Seed, command: Command) -> Sequence[o.Order]:
+def _command(m: Machine, seed: Seed, command: Command[Any]) -> Sequence[o.Order]:
     if command.graph is not None:
         raise InvalidUpdateError("There is no parent graph", component="graph", operation="input")
     resumes = command.resume is not None
@@ -250,10 +238,10 @@ def _virgin(m: Machine) -> None:
 
 
 def _answered(
-    m: Machine, seed: Seed, command: Command, null: Task | None, asked: dict[str, Question]
+    m: Machine, seed: Seed, command: Command[Any], null: Task | None, asked: dict[str, Question]
 ) -> Sequence[o.Order]:
     if command.resume is not None:
-        _answer(m, seed, command.resume, asked)
+        answer(m, command.resume, asked, seed.by)
     if null is not None:
         _write_null(m, null)
     m.fresh = False
@@ -264,11 +252,11 @@ def _answered(
     return m.after_commit(m.launch, wait=True)  # a nested graph reads its answers from the journal
 
 
-def _null_task(m: Machine, command: Command) -> Task | None:
+def _null_task(m: Machine, command: Command[Any]) -> Task | None:
     """The command's update and goto, read and checked as a node's would be."""
     if command.update is None and not command.goto:
         return None
-    node = Node("__input__", None, call=lambda *_: None, is_async=False, view=dict, accept=m.program.start.accept)
+    node = Node.inert("__input__")
     task = m.task(node)
     task.begin()
     m.program.acceptor.command(task, command)
@@ -297,71 +285,6 @@ def _write_null(m: Machine, null: Task) -> None:
     m.null_refs = (*m.null_refs, *null.refs)
     m.null_chunks.append(null.chunks)
     m.dirty.extend(m.recorder.null_records(m.checkpoint, m.null_parts, m.null_refs, null.chunks))
-
-
-def _answer(m: Machine, seed: Seed, resume: Any, asked: dict[str, Question]) -> None:
-    """Accept answers: each once, each for a question that is open; a plain value for the only one."""
-    given = _by_id(m, resume, asked)
-    if given is None:
-        m.run.shared["resume"] = [resume]
-        return
-    for qid, value in given.items():
-        question = asked.get(qid)
-        if question is None and qid in m.answers:
-            raise _answered_already(m, qid)
-        if question is None:
-            if not m.program.strict:
-                continue
-            raise UnknownQuestion(
-                f"Thread {m.run.thread!r} has no open question {qid!r}.{nearest(qid, asked)}",
-                component="graph",
-                operation="resume",
-                details={"thread": m.run.thread or "", "question": qid},
-            )
-        if question.answer_type == "approved" and not isinstance(value, (bool, Approved)):
-            raise ValidationError(
-                f"Question {qid} is answered by True or False, not by {value!r:.100}",
-                component="graph",
-                operation="resume",
-                details={"question": qid},
-            )
-        own = question.ns == m.ns
-        checkpoint = m.checkpoint if own else question.checkpoint
-        if own and qid in m.answers:
-            raise _answered_already(m, qid)
-        assert m.recorder is not None
-        done = m.recorder.encode([value, question.digest, seed.by], f"answer to {qid}")
-        m.recorder.put_chunks(m.dirty, done.new)
-        m.dirty.append(PutAnswer(Answer(question.ns, checkpoint, qid, done.blob, seed.by, m.run.clock.now())))
-        if own:
-            m.answers[qid] = [value, question.digest, seed.by]
-    woken = {q for q in given if q in asked}
-    for task in m.tasks if woken else ():
-        if task.questions and not any(q.id in woken or q.kind == "effect_recovery" for q in task.questions):
-            task.sleep_on()
-
-
-def _answered_already(m: Machine, qid: str) -> AlreadyAnswered:
-    return AlreadyAnswered(
-        f"Question {qid} of thread {m.run.thread!r} has its answer already",
-        component="graph",
-        operation="resume",
-        details={"thread": m.run.thread or "", "question": qid},
-    )
-
-
-def _by_id(m: Machine, resume: Any, asked: dict[str, Question]) -> dict[str, Any] | None:
-    """The answers by question id, or None for a plain value that nothing waits for yet."""
-    if isinstance(resume, Reply):
-        return {resume.question: resume.value}
-    if isinstance(resume, (list, tuple)) and resume and all(isinstance(r, Reply) for r in resume):  # pyright: ignore[reportUnknownVariableType]
-        return {r.question: r.value for r in resume}  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    if isinstance(resume, dict) and resume and all(isinstance(k, str) and _ID.fullmatch(k) for k in resume):  # pyright: ignore[reportUnknownVariableType]
-        return dict(resume)  # pyright: ignore[reportUnknownArgumentType]
-    waiting = [q for q in asked if q not in m.answers]
-    if len(waiting) > 1:
-        raise RuntimeError(UNDECIDED)
-    return {waiting[0]: resume} if waiting else None
 
 
 __all__ = ["NULL_TASK", "Seed", "begin", "stand"]

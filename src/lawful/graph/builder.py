@@ -268,7 +268,8 @@ class StateGraph(Generic[S]):
         """
         if checkpointer not in (None, True, False) and not hasattr(checkpointer, "chain"):
             raise TypeError(
-                f"Invalid checkpointer provided. Expected a Journal, True, False or None. Received {type(checkpointer).__name__}."
+                "Invalid checkpointer provided. Expected a Journal, True, False or None."
+                f" Received {type(checkpointer).__name__}."
             )
         before, after = _names(interrupt_before), _names(interrupt_after)
         check_build(self, (*before, *after))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import abc
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, final, get_origin
+from typing import Any, Final, cast, final, get_origin
 
 from lawful.core.errors import InvalidUpdateError
 from lawful.core.reducers import Reducer
@@ -199,14 +199,15 @@ class BinaryOperatorAggregate(Channel):
         self.operator = operator
         # A reducer of ours or a plain operator never changes its left argument; any other gets a copy of it.
         self._pure = isinstance(operator, Reducer) or getattr(operator, "__module__", "") in ("_operator", "builtins")
-        self._merge: Callable[[Any, Any], Any] = operator.fn if isinstance(operator, Reducer) else operator
+        self._merge: Callable[[Any, Any], Any] = getattr(cast("Any", operator), "fn", operator)
 
     def initial(self) -> Any:
         unit = getattr(self.operator, "unit", None)
         if not callable(unit):
             return empty_of(self.typ)
-        made = unit()
-        return () if type(made) is list and _concrete(self.typ) is tuple else made
+        made: Any = unit()
+        is_list = type(made) is list
+        return () if is_list and _concrete(self.typ) is tuple else cast("Any", made)
 
     def update(self, stored: Any, writes: Sequence[Any]) -> Any:
         over = [new for is_over, new in map(overwritten, writes) if is_over]

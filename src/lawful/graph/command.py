@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Generic, TypeVar, final
+from typing import Any, ClassVar, Final, Generic, cast, final
 
 from msgspec import Struct
+from typing_extensions import TypeVar
 
-N = TypeVar("N")
+N = TypeVar("N", default=Any)
 """Where a Command may go: ``Command[Literal["a", "b"]]`` as a node's return annotation draws these edges."""
 
 START: Final = "__start__"
@@ -84,13 +85,12 @@ class Command(Struct, Generic[N], frozen=True, kw_only=True):
 
 def overwritten(value: Any) -> tuple[bool, Any]:
     """(True, the new value) if ``value`` is an Overwrite in any of its forms, else (False, value)."""
-    kind = type(value)
-    if kind is Overwrite:
+    if isinstance(value, Overwrite):
         return True, value.value
-    if kind is dict:
-        told: Mapping[str, Any] = value
+    if type(value) is dict:
+        told = cast("Mapping[str, Any]", value)
         if len(told) == 1 and OVERWRITE in told:
             return True, told[OVERWRITE]
         if len(told) == 2 and told.get("type") == OVERWRITE and "value" in told:
             return True, told["value"]
-    return False, value
+    return False, cast("Any", value)

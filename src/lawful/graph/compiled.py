@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar, cast
 
 from lawful.core.clock import Clock
 from lawful.core.context import current_task
-from lawful.core.errors import ConfigurationError, Failure, GraphBuildError, RunnableError, ThreadBusy
+from lawful.core.errors import Failure, GraphBuildError, RunnableError
 from lawful.core.lazy import late
 from lawful.core.questions import Principal, Question, Reply
-from lawful.core.signals import ControlSignal, GraphInterrupt, ParentCommand, latch
+from lawful.core.signals import ControlSignal
 from lawful.graph import orders as o
-from lawful.graph.command import INTERRUPT, ROOT, UNSET, Command
+from lawful.graph.command import UNSET, Command
 from lawful.graph.config import names
 from lawful.graph.draw import Drawing
-from lawful.graph.drivers.sync import SyncDriver
 from lawful.graph.explain import explained
 from lawful.graph.jsonschema import json_schema
+from lawful.graph.nesting import input_view, nested
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
 from lawful.graph.program import Program
+from lawful.graph.running import AsyncStream, adrive, astream, drive, stream, stream_loop, told
 from lawful.graph.session import Options, Session
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
@@ -31,34 +30,8 @@ from lawful.graph.task import Task
 from lawful.graph.updates import StateUpdate, update
 from lawful.graph.validate import check_breakpoints
 from lawful.graph.views import Views
-from lawful.journal.records import Lease
 
 S = TypeVar("S")
-
-
-class AsyncStream:
-    """Chunks of an async run: iterate it, and leave it by ``async with`` so that everything beneath is closed at once."""
-
-    __slots__ = ("_chunks",)
-
-    def __init__(self, chunks: Any) -> None:
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncStream:
-        return self
-
-    def __anext__(self) -> Awaitable[Any]:
-        return self._chunks.__anext__()
-
-    async def aclose(self) -> None:
-        """Stop the run: running nodes are cancelled and awaited, what is finished is kept."""
-        await self._chunks.aclose()
-
-    async def __aenter__(self) -> AsyncStream:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._chunks.aclose()
 
 
 class CompiledStateGraph(Views, Generic[S]):
@@ -92,7 +65,7 @@ class CompiledStateGraph(Views, Generic[S]):
         """Seconds of wall time that one step may take, time that a stream's consumer takes included; None: no limit."""
         self._breaks = frozenset(interrupt_before), frozenset(interrupt_after)
         self.is_async = any(n.is_async for n in program.nodes.values())
-        self._async_node = next((n.name for n in program.nodes.values() if n.is_async), "")
+        self.async_node = next((n.name for n in program.nodes.values() if n.is_async), "")
 
     @property
     def name(self) -> str:
@@ -124,7 +97,7 @@ class CompiledStateGraph(Views, Generic[S]):
         if not self.config:
             return config or {}
         told = config or {}
-        inner = {**(self.config.get("configurable") or {}), **(told.get("configurable") or {})}
+        inner: dict[str, Any] = {**(self.config.get("configurable") or {}), **(told.get("configurable") or {})}
         return {**self.config, **told, "configurable": inner}
 
     def breakpoints(self, before: Any, after: Any) -> tuple[frozenset[str], frozenset[str]]:
@@ -139,8 +112,10 @@ class CompiledStateGraph(Views, Generic[S]):
         """A dict becomes an instance of the context's class, if that is one."""
         schema = self.program.context_schema
         if given is None or schema is None or not isinstance(given, Mapping):
-            return given
-        return schema(**given) if kind_of(schema) in ("dataclass", "pydantic") else given
+            return cast("Any", given)
+        if kind_of(schema) in ("dataclass", "pydantic"):
+            return schema(**cast("Mapping[str, Any]", given))
+        return cast("Any", given)
 
     # Running
 
@@ -155,75 +130,16 @@ class CompiledStateGraph(Views, Generic[S]):
         mode = options.pop("stream_mode", None)
         if mode not in (None, "values"):
             return list(self.stream(input, config, stream_mode=mode, **options))
-        session, outcome = self._drive(input, config, Options(**options))
-        return _told(outcome, session)
-
-    def _drive(self, input: Any, config: Any, options: Options) -> tuple[Session, o.Outcome]:
-        if self.is_async:
-            return self._run_loop(lambda: self._adrive(input, config, options))
-        session = Session(self, config, options, None)
-        try:
-            _take(session)
-            driver = self._sync_driver(session, None)
-            orders = session.begin(input)
-            driver.deal = session.deal
-            return session, driver.run(orders)
-        finally:
-            session.close()
-
-    def _run_loop(self, work: Callable[[], Any]) -> Any:
-        asyncio = late("asyncio")
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(work())
-        raise ConfigurationError(
-            f"Node {self._async_node!r} is async, and this thread already runs an event loop: use ainvoke or astream",
-            component="graph",
-            operation="invoke",
-            details={"node": self._async_node},
-        )
-
-    def _sync_driver(self, session: Session, hub: Hub | None) -> SyncDriver:
-        if hub is None:
-            return SyncDriver(
-                session.machine, session.deal, deque(), limit=session.limit, step_timeout=self.step_timeout
-            )
-        driver = SyncDriver(
-            session.machine, session.deal, hub.out, live=hub.live, limit=session.limit, step_timeout=self.step_timeout
-        )
-        if hub.live:
-            hub.wake = driver.wake
-        return driver
+        session, outcome = drive(self, input, config, Options(**options))
+        return told(outcome, session)
 
     async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Any:
         """As `invoke`, in the running event loop; sync nodes run in threads."""
         mode = options.pop("stream_mode", None)
         if mode not in (None, "values"):
             return [chunk async for chunk in self.astream(input, config, stream_mode=mode, **options)]
-        session, outcome = await self._adrive(input, config, Options(**options))
-        return _told(outcome, session)
-
-    async def _adrive(self, input: Any, config: Any, options: Options) -> tuple[Session, o.Outcome]:
-        session = Session(self, config, options, None)
-        try:
-            await _atake(session)
-            driver = self._async_driver(session, None)
-            orders = session.begin(input)
-            driver.deal = session.deal
-            return session, await driver.run(orders)
-        finally:
-            session.close()
-
-    def _async_driver(self, session: Session, hub: Hub | None) -> Any:
-        live = hub is not None and hub.live
-        chunks = hub.out if hub is not None else deque[Any]()
-        driver = late("lawful.graph.drivers.aio").AsyncDriver(
-            session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=self.step_timeout
-        )
-        if hub is not None and live:
-            hub.wake = driver.wake_from_anywhere
-        return driver
+        session, outcome = await adrive(self, input, config, Options(**options))
+        return told(outcome, session)
 
     def stream(
         self,
@@ -238,46 +154,11 @@ class CompiledStateGraph(Views, Generic[S]):
         checkpoints, debug, or a list of them. Closing the iterator stops the run."""
         modes, several = modes_of(stream_mode, self._default_mode())
         if self.is_async:
-            return self._stream_loop(input, config, stream_mode=stream_mode, subgraphs=subgraphs, **options)
-        return self._stream(input, config, Hub(modes, several, subgraphs), Options(**options))
+            return stream_loop(self, input, config, stream_mode=stream_mode, subgraphs=subgraphs, **options)
+        return stream(self, input, config, Hub(modes, several, subgraphs), Options(**options))
 
     def _default_mode(self) -> str:
         return "values" if current_task.get() is not None else "updates"
-
-    def _stream(self, input: Any, config: Any, hub: Hub, options: Options) -> Iterator[Any]:
-        session = Session(self, config, options, hub)
-        try:
-            _take(session)
-            driver = self._sync_driver(session, hub)
-            orders = session.begin(input)
-            driver.deal = session.deal
-            with closing(driver.stream(orders)) as chunks:  # pyright: ignore[reportArgumentType]
-                yield from chunks
-            if driver.outcome is not None:
-                _settled(driver.outcome, session)
-        finally:
-            session.close()
-
-    def _stream_loop(self, input: Any, config: Any, **options: Any) -> Iterator[Any]:
-        """The async driver on a loop of its own, pulled one chunk at a time."""
-        asyncio = late("asyncio")
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            self._run_loop(lambda: None)
-        with asyncio.Runner() as runner:
-            chunks = self.astream(input, config, **options)
-            try:
-                while True:
-                    try:
-                        chunk = runner.run(_next(chunks))
-                    except StopAsyncIteration:
-                        return
-                    yield chunk
-            finally:
-                runner.run(chunks.aclose())
 
     def astream(
         self,
@@ -290,25 +171,7 @@ class CompiledStateGraph(Views, Generic[S]):
     ) -> AsyncStream:
         """As `stream`, async. The run advances only as chunks are taken; leave early by ``async with`` to stop it."""
         modes, several = modes_of(stream_mode, self._default_mode())
-        return AsyncStream(self._astream(input, config, Hub(modes, several, subgraphs), Options(**options)))
-
-    async def _astream(self, input: Any, config: Any, hub: Hub, options: Options) -> AsyncIterator[Any]:
-        session = Session(self, config, options, hub)
-        try:
-            await _atake(session)
-            driver = self._async_driver(session, hub)
-            orders = session.begin(input)
-            driver.deal = session.deal
-            chunks = driver.stream(orders)
-            try:
-                async for chunk in chunks:
-                    yield chunk
-            finally:
-                await chunks.aclose()
-            if driver.outcome is not None:
-                _settled(driver.outcome, session)
-        finally:
-            session.close()
+        return AsyncStream(astream(self, input, config, Hub(modes, several, subgraphs), Options(**options)))
 
     def batch(self, inputs: Sequence[Any], config: Any = None, **options: Any) -> list[Any]:
         """`invoke` for each input, in order; ``config`` may be a list of as many."""
@@ -323,7 +186,7 @@ class CompiledStateGraph(Views, Generic[S]):
     async def run(self, input: Any, config: Any = None, **options: Any) -> RunResult[S]:
         """Run and return `Done`, `Paused` or `Failed` instead of raising; bugs (other exceptions) still pass through."""
         try:
-            session, outcome = await self._adrive(input, config, Options(**options))
+            session, outcome = await adrive(self, input, config, Options(**options))
         except Failure as error:
             return Failed(error)
         return self._typed(outcome, session)
@@ -331,7 +194,7 @@ class CompiledStateGraph(Views, Generic[S]):
     def run_sync(self, input: Any, config: Any = None, **options: Any) -> RunResult[S]:
         """As `run`, in this thread."""
         try:
-            session, outcome = self._drive(input, config, Options(**options))
+            session, outcome = drive(self, input, config, Options(**options))
         except Failure as error:
             return Failed(error)
         return self._typed(outcome, session)
@@ -383,62 +246,11 @@ class CompiledStateGraph(Views, Generic[S]):
 
     def nested(self, strict: bool) -> Callable[[Any, Task], Any]:
         """How a graph that holds this one as a node calls it; strict parents get a delta, lenient ones the output."""
-
-        def call(given: Any, task: Task) -> Any:
-            session, outcome = self._drive(given, None, Options())
-            return self._handed_up(session, outcome, task, strict)
-
-        async def acall(given: Any, task: Task) -> Any:
-            session, outcome = await self._adrive(given, None, Options())
-            return self._handed_up(session, outcome, task, strict)
-
-        return acall if self.is_async else call
-
-    def _handed_up(self, session: Session, outcome: o.Outcome, task: Task, strict: bool) -> Any:
-        output = _settled(outcome, session)
-        if isinstance(outcome, o.Halted):
-            raise AssertionError("a nested pause is a signal")
-        if not isinstance(output, dict):
-            return output
-        parent = task.program
-        if ROOT in parent.channels:
-            return output
-        known: dict[str, Any] = {k: v for k, v in output.items() if k in parent.acceptor.keys}  # pyright: ignore[reportUnknownVariableType]
-        if not strict or session.machine.own is None:
-            return known
-        return Command(update=self._delta(session.machine.own, known, parent))
-
-    def _delta(
-        self, own: Sequence[tuple[str, Any]], known: Mapping[str, Any], parent: Program
-    ) -> list[tuple[str, Any]]:
-        """The child's own writes: one by one where both merge a key alike, else its final value once."""
-        pairs: list[tuple[str, Any]] = []
-        given: set[str] = set()
-        for key, value in own:
-            if key not in known:
-                continue
-            mine, theirs = self.program.channels[key], parent.channels[key]
-            if getattr(theirs, "operator", None) is not None and mine.same_as(theirs):
-                pairs.append((key, value))
-            elif key not in given:
-                given.add(key)
-                pairs.append((key, known[key]))
-        return pairs
+        return nested(self, strict)
 
     def input_view(self, channels: Mapping[str, Any], whole: Callable[[Mapping[str, Any]], Any]) -> Any:
         """What of a parent's values this graph gets as its input."""
-        if ROOT in channels or ROOT in self.program.channels:
-            return whole
-        keys = tuple(k for k in self.program.input_keys if k in channels)
-
-        def view(values: Mapping[str, Any]) -> dict[str, Any]:
-            out: dict[str, Any] = {}
-            for key in keys:
-                if key in values:
-                    out[key] = channels[key].get(values[key])
-            return out
-
-        return view
+        return input_view(self, channels, whole)
 
     # Looking
 
@@ -483,78 +295,7 @@ class CompiledStateGraph(Views, Generic[S]):
             yield entry
 
 
-async def _next(chunks: AsyncStream) -> Any:
-    return await chunks.__anext__()
-
-
-def _take(session: Session) -> None:
-    """Take the thread's lease, waiting as the policy says."""
-    taking = session.taking()
-    while taking is not None:
-        try:
-            while not isinstance(got := taking.step(), Lease):
-                taking.block(got)
-            session.took(got)
-            return
-        except ThreadBusy:
-            if session.options.busy != "fork":
-                raise
-            fork = True
-        finally:
-            taking.leave()
-        taking = session.forked() if fork else None
-
-
-async def _atake(session: Session) -> None:
-    asyncio = late("asyncio") if session.journal is not None else None
-    taking = session.taking()
-    while taking is not None and asyncio is not None:
-        try:
-            while not isinstance(got := await asyncio.to_thread(taking.step), Lease):
-                await asyncio.sleep(got)
-            session.took(got)
-            return
-        except ThreadBusy:
-            if session.options.busy != "fork":
-                raise
-        finally:
-            taking.leave()
-        taking = session.forked()
-
-
-def _settled(outcome: o.Outcome, session: Session) -> Any:
-    """The output of a run that ended or paused; what it failed with is raised, and a nested pause becomes a signal."""
-    match outcome:
-        case o.Ended(output):
-            return output
-        case o.Halted(output, questions):
-            if session.nested and session.slot is not None:
-                signal = GraphInterrupt(questions)
-                latch(session.slot, signal)
-                raise signal
-            return output
-        case o.Broke(error):
-            if isinstance(error, ParentCommand) and session.nested and session.slot is not None:
-                up = ParentCommand(_addressed(error.command))
-                latch(session.slot, up)
-                raise up
-            raise error
-
-
-def _addressed(command: Command) -> Command:
-    """A command to the parent, as the parent takes it: the result of the node that holds the graph."""
-    return Command(update=command.update, resume=command.resume, goto=command.goto)
-
-
-def _told(outcome: o.Outcome, session: Session) -> Any:
-    output = _settled(outcome, session)
-    if isinstance(outcome, o.Halted) and outcome.questions:
-        asked = list(outcome.questions)
-        return {**output, INTERRUPT: asked} if isinstance(output, dict) else {INTERRUPT: asked}
-    return output
-
-
-def _answers(replies: Sequence[Reply]) -> Command | None:
+def _answers(replies: Sequence[Reply]) -> Command[Any] | None:
     return Command(resume=list(replies)) if replies else None
 
 

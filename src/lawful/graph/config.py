@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from lawful.core.errors import ConfigurationError, nearest
 from lawful.journal.ids import thread_key
@@ -34,12 +34,13 @@ def target_of(config: Any, thread: Any = None) -> Target:
         return Target(None, "", None, {})
     if config is not None and type(config) is not dict and not isinstance(config, Mapping):
         thread, config = config, None
-    told: Mapping[str, Any] = config or {}  # pyright: ignore[reportUnknownVariableType]
-    inner: Any = told.get("configurable") or {}
-    if type(inner) is not dict and not isinstance(inner, Mapping):
+    told = cast("Mapping[str, Any]", config or {})
+    held = cast("Any", told.get("configurable")) or cast("Any", {})
+    if type(held) is not dict and not isinstance(held, Mapping):
         raise ConfigurationError(
-            f"config['configurable'] must be a dict, got {type(inner).__name__}", component="graph", operation="config"
+            f"config['configurable'] must be a dict, got {type(held).__name__}", component="graph", operation="config"
         )
+    inner = cast("Mapping[str, Any]", held)
     given = thread if thread is not None else inner.get("thread_id")
     key = thread_key(given) if given is not None else None
     checkpoint, ns = inner.get("checkpoint_id"), inner.get("checkpoint_ns") or ""

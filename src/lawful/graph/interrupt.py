@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, TypeVar, overload
 
 from lawful.core.context import here
@@ -80,10 +81,8 @@ def _turn(task: Task) -> int:
     asyncio = sys.modules.get("asyncio")
     who: tuple[int, int] = (threading.get_ident(), 0)
     if asyncio is not None:
-        try:
+        with suppress(RuntimeError):  # no loop runs in this thread
             who = (who[0], id(asyncio.current_task()))
-        except RuntimeError:
-            pass
     n = task.count("question")
     counts = task.counts
     assert counts is not None

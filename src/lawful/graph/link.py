@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, Union, get_args
+from typing import Annotated, Any, TypeVar, Union, cast, get_args
 
 from lawful.core.check import Check, compile_check
 from lawful.core.codec import Registry
@@ -92,7 +92,8 @@ class Linker:
             root=ROOT in self.channels,
         )
         operators = {k: getattr(c, "operator", None) for k, c in self.channels.items()}
-        made.prepares = {k: f.prepare for k, f in operators.items() if getattr(f, "prepare", None) is not None}
+        found = {k: getattr(f, "prepare", None) for k, f in operators.items()}
+        made.prepares = {k: prepare for k, prepare in found.items() if prepare is not None}
         return made
 
     def _checks(self) -> dict[str, Check]:
@@ -191,9 +192,9 @@ class Linker:
 
         def read(given: Any) -> list[tuple[str, Any]]:
             if schema.kind == "root":
-                pairs = [(ROOT, given)]
+                pairs: list[tuple[str, Any]] = [(ROOT, given)]
             elif type(given) is dict or isinstance(given, Mapping):
-                pairs = [(k, v) for k, v in given.items() if k in keys]  # pyright: ignore[reportUnknownVariableType]
+                pairs = [(k, v) for k, v in cast("Mapping[str, Any]", given).items() if k in keys]  # pyright: ignore[reportUnknownVariableType]
             elif (own := _schema_of(given, (schema, g.schema))) is not None:
                 pairs = [(k, v) for k, v in instance_writes(own, given, strict=g.strict) if k in keys]
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from lawful.core.errors import GraphBuildError
 from lawful.core.retry import RetryPolicy
@@ -134,7 +134,7 @@ def policies(given: Any) -> tuple[RetryPolicy, ...]:
     """One retry policy, several, or none. Raises: GraphBuildError for anything else."""
     if given is None:
         return ()
-    found: Sequence[Any] = tuple(given) if isinstance(given, (list, tuple)) else (given,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    found = tuple(cast("Sequence[Any]", given)) if isinstance(given, (list, tuple)) else (given,)
     for one in found:
         if not isinstance(one, RetryPolicy):
             raise GraphBuildError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -100,8 +100,9 @@ class Recorder:
     def stored_arg(self, arg: Any) -> Any:
         """A Send's argument without its untracked keys; the running task keeps them."""
         hidden = self.program.untracked
-        if hidden and type(arg) is dict and not hidden.isdisjoint(arg):  # pyright: ignore[reportUnknownArgumentType]
-            return {k: v for k, v in arg.items() if k not in hidden}  # pyright: ignore[reportUnknownVariableType]
+        if hidden and type(arg) is dict:
+            told = cast("dict[Any, Any]", arg)
+            return {k: v for k, v in told.items() if k not in hidden}
         return arg
 
     def writes(self, checkpoint: str, task: Task) -> list[Record]:

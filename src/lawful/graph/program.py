@@ -108,6 +108,15 @@ class Node:
         self.inbox: str | None = None
         """The channel of a deferred node's inbox."""
 
+    @staticmethod
+    def inert(name: str) -> Node:
+        """A node that does nothing: one that the graph no longer has, or the writer of a graph's own input."""
+
+        def nothing(given: Any, task: Any) -> None:
+            return None
+
+        return Node(name, None, call=nothing, is_async=False, view=dict, accept=nothing)
+
 
 class Program:
     """All that the machine knows of a graph."""

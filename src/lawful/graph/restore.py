@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -120,7 +120,7 @@ class Reader:
         return Head(tasks, ran, fresh, finished)
 
     @contextmanager
-    def reading(self, row: Checkpoint) -> Iterator[None]:
+    def reading(self, row: Checkpoint) -> Generator[None, None, None]:
         """Whatever goes wrong in taking a record apart: its bytes decode, but not to what a checkpoint is."""
         try:
             yield
@@ -280,7 +280,7 @@ def compatible(program: Program, thread: str, made: Restored) -> None:
         )
 
 
-_GONE = Node("", None, call=lambda *_: None, is_async=False, view=dict, accept=lambda *_: None)
+_GONE = Node.inert("")
 
 
 def pending_answers(answers: Sequence[Answer]) -> dict[str, Answer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from lawful.core.check import Check
 from lawful.core.errors import InvalidUpdateError, nearest
@@ -50,15 +50,14 @@ class Acceptor:
 
     def accept(self, task: Task, value: Any) -> None:
         """Read a node's return value."""
-        kind = type(value)
         if value is None:
             return
-        if kind is Command:
-            self.command(task, value)
-        elif kind is Send:
+        if isinstance(value, Command):
+            self.command(task, cast("Command[Any]", value))
+        elif isinstance(value, Send):
             self.goto(task, value)
-        elif kind is list or kind is tuple:
-            self._several(task, value)
+        elif type(value) is list or type(value) is tuple:
+            self._several(task, cast("Sequence[Any]", value))
         else:
             self.update(task, value)
 
@@ -152,7 +151,7 @@ class Acceptor:
             )
         return item
 
-    def command(self, task: Task, command: Command) -> None:
+    def command(self, task: Task, command: Command[Any]) -> None:
         """Take a Command: its update as writes, its goto beside the static edges, or hand it to the parent."""
         if command.graph is not None:
             if command.graph != Command.PARENT:
@@ -166,7 +165,7 @@ class Acceptor:
             raise signal
         if command.update is not None:
             if not self.root and isinstance(command.update, (list, tuple)):
-                self.pairs(task, [_pair(task, item) for item in command.update])  # pyright: ignore[reportUnknownVariableType]
+                self.pairs(task, [_pair(task, item) for item in cast("Sequence[Any]", command.update)])
             else:
                 self.update(task, command.update)
         goto: Any = command.goto
@@ -223,7 +222,7 @@ class Acceptor:
     def routed(self, task: Task, router: Router, found: Any) -> None:
         """Read what a conditional edge returned."""
         allowed = router.targets if self.strict and router.path_map is None else None
-        many: Sequence[Any] = found if isinstance(found, (list, tuple)) else (found,)
+        many = cast("Sequence[Any]", found) if isinstance(found, (list, tuple)) else (found,)
         for item in many:
             target = item
             if router.path_map is not None and not isinstance(item, Send):
@@ -275,7 +274,7 @@ def _no_destination(task: Task, router: Router, item: Any) -> Destination:
 
 def _annotated(value: Any) -> tuple[str, ...]:
     """The names that the value's class annotates: leniently, an instance of any such class is an update."""
-    return tuple(getattr(type(value), "__annotations__", ()))
+    return tuple(getattr(cast("Any", type(value)), "__annotations__", ()))
 
 
 def _pair(task: Task, item: Any) -> tuple[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from lawful.core.clock import SYSTEM
+from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Run, current_task
 from lawful.core.errors import AlreadyAnswered, ConfigurationError, EmptyInputError, ThreadBusy, UnknownQuestion
 from lawful.core.lazy import late
@@ -16,18 +16,36 @@ from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
 from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
 from lawful.graph.drivers.shared import Deal
-from lawful.graph.machine import Limits, Machine
+from lawful.graph.machine import Machine
 from lawful.graph.persist import Recorder
+from lawful.graph.program import Program
 from lawful.graph.restore import Restored, restore
+from lawful.graph.standing import Limits
 from lawful.graph.streams import Hub, Projector
 from lawful.graph.task import Task
 from lawful.journal.port import Journal
 from lawful.journal.records import Lease
 
-if TYPE_CHECKING:
-    from lawful.graph.compiled import CompiledStateGraph
-
 _count = itertools.count(1)
+
+
+class Graph(Protocol):
+    """A compiled graph, as far as running it goes."""
+
+    program: Program
+    checkpointer: Any
+    store: Any
+    clock: Clock | None
+    step_timeout: float | None
+    is_async: bool
+    async_node: str
+
+    @property
+    def name(self) -> str: ...
+    def merged(self, config: Mapping[str, Any] | None) -> Mapping[str, Any]: ...
+    def context_of(self, given: Any) -> Any: ...
+    def breakpoints(self, before: Any, after: Any) -> tuple[frozenset[str], frozenset[str]]: ...
+    def astream(self, input: Any, config: Any = None, **options: Any) -> Any: ...
 
 
 class Options:
@@ -65,7 +83,7 @@ class Session:
         "target",
     )  # fmt: skip
 
-    def __init__(self, graph: CompiledStateGraph[Any], config: Any, options: Options, hub: Hub | None) -> None:
+    def __init__(self, graph: Graph, config: Any, options: Options, hub: Hub | None) -> None:
         self.graph = graph
         self.options = options
         self.config: Mapping[str, Any] = graph.merged(config if isinstance(config, Mapping) else None)  # pyright: ignore[reportUnknownArgumentType]
@@ -219,7 +237,8 @@ class Session:
 
     def forked(self) -> Any:
         """Policy ``fork``: the thread is busy, so this run goes on a copy of it."""
-        assert self.journal is not None and self.run.thread is not None
+        assert self.journal is not None
+        assert self.run.thread is not None
         copy = f"{self.run.thread}~{self.run.run_id[:8]}"
         self.journal.copy_thread(self.run.thread, copy)
         self.run.thread = copy

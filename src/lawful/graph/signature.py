@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from functools import partial
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from msgspec import Struct
 
@@ -33,7 +33,7 @@ def unwrap(fn: Any) -> Any:
         elif isinstance(fn, (types.FunctionType, types.BuiltinFunctionType, type)):
             return fn
         else:
-            inner = getattr(type(fn), "__call__", None)  # noqa: B004 - the method itself is wanted
+            inner = getattr(cast("Any", type(fn)), "__call__", None)  # noqa: B004 - the method itself is wanted
             if not isinstance(inner, types.FunctionType):
                 return fn
             return inner

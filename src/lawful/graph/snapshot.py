@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from lawful.core.context import Run
 from lawful.core.questions import Question
 from lawful.graph.apply import store, tried
 from lawful.graph.command import ROOT
 from lawful.graph.persist import parents_of
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Done, Restored
+from lawful.graph.standing import Standing
 from lawful.graph.task import PULL, PUSH, Base, Task
-
-if TYPE_CHECKING:
-    from lawful.core.context import Run
-    from lawful.graph.machine import Machine
 
 
 class PregelTask(NamedTuple):
@@ -179,12 +177,12 @@ def result_of(keys: Sequence[str], writes: Sequence[tuple[str, Any]]) -> Any:
 
 def _ghost(name: str) -> Any:
     """A node that the graph no longer has."""
-    return Node(name, None, call=lambda *_: None, is_async=False, view=dict, accept=lambda *_: None)
+    return Node.inert(name)
 
 
-def checkpoint_payload(machine: Machine) -> dict[str, Any]:
+def checkpoint_payload(machine: Standing) -> dict[str, Any]:
     """What the checkpoints mode shows: equal to the entry of the history."""
-    row_metadata = machine.recorder.metadata if machine.recorder is not None else {}
+    row_metadata: Mapping[str, Any] = machine.recorder.metadata if machine.recorder is not None else {}
     parents = parents_of(row_metadata)
     thread = machine.run.thread
     tasks = [{"id": t.id, "name": t.node, "interrupts": (), "state": None} for t in machine.tasks]

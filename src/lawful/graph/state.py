@@ -26,7 +26,7 @@ from lawful.graph.signature import takes_two
 Kind: TypeAlias = Literal["dict", "dataclass", "pydantic", "root"]
 View: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
-_COPIED = {list: list.copy, dict: dict.copy, set: set.copy}
+_COPIED: dict[type, Callable[[Any], Any]] = {list: list[Any].copy, dict: dict[Any, Any].copy, set: set[Any].copy}
 
 
 class Schema:
@@ -203,7 +203,7 @@ def _required(schema: Schema) -> tuple[str, ...]:
 
 def fresh(value: Any) -> Any:
     """A shallow copy of a list, dict or set; any other value as it is."""
-    copy = _COPIED.get(type(value))
+    copy = _COPIED.get(type(value))  # pyright: ignore[reportUnknownArgumentType]
     return copy(value) if copy is not None else value
 
 
@@ -248,7 +248,7 @@ def _plain_collect(keys: tuple[str, ...]) -> Callable[[Mapping[str, Any]], dict[
         for key in keys:
             if key in values:
                 value = values[key]
-                copy = copied.get(type(value))
+                copy = copied.get(type(value))  # pyright: ignore[reportUnknownArgumentType]
                 out[key] = value if copy is None else copy(value)
         return out
 
@@ -302,8 +302,8 @@ def one_channel_a_key(schemas: Sequence[Schema]) -> tuple[dict[str, Channel], di
 def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[str, Any]]:
     """What a returned or given instance of the schema's class writes.
 
-    Strict: the fields that were set (pydantic), or are not UNSET (dataclass). Lenient: every field, but for a None that
-    is the default and was not set.
+    Strict: the fields that were set (pydantic), or are not UNSET (dataclass). Lenient: every field, but for a None of a
+    pydantic model that was not set.
     """
     fields_set: Any = getattr(value, "model_fields_set", None)
     out: list[tuple[str, Any]] = []
@@ -311,8 +311,7 @@ def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[s
         got = getattr(value, key, UNSET)
         if got is UNSET:
             continue
-        if fields_set is not None:
-            if key not in fields_set and (strict or got is None):
-                continue
+        if fields_set is not None and key not in fields_set and (strict or got is None):
+            continue
         out.append((key, got))
     return out

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from lawful.core.errors import ConfigurationError, nearest
 from lawful.graph.command import INTERRUPT, ROOT
 from lawful.graph.snapshot import checkpoint_payload, result_of
+from lawful.graph.standing import Standing
 from lawful.graph.task import DONE, FAILED, Task
-
-if TYPE_CHECKING:
-    from lawful.graph.machine import Machine
 
 StreamMode: TypeAlias = Literal["values", "updates", "custom", "tasks", "checkpoints", "debug"]
 MODES: Final = ("values", "updates", "custom", "tasks", "checkpoints", "debug")
@@ -78,7 +76,7 @@ class Projector:
         self._tasks = "tasks" in hub.modes or self._debug
         self._shown: Any = None
 
-    def planned(self, machine: Machine, tasks: Sequence[Task]) -> None:
+    def planned(self, machine: Standing, tasks: Sequence[Task]) -> None:
         for task in tasks:
             if not self._tasks or task.task_node.hidden or task.cached:
                 continue
@@ -93,33 +91,30 @@ class Projector:
                 payload["metadata"] = metadata
             self._task_event(machine, "task", payload)
 
-    def _task_event(self, machine: Machine, kind: str, payload: dict[str, Any]) -> None:
+    def _task_event(self, machine: Standing, kind: str, payload: dict[str, Any]) -> None:
         self.hub.put(machine.ns, "tasks", payload)
         if self._debug:
             self.hub.put(machine.ns, "debug", _debugged(machine.step + 1, kind, payload))
 
-    def ended(self, machine: Machine, task: Task) -> None:
+    def ended(self, machine: Standing, task: Task) -> None:
         if task.task_node.hidden:
             return
-        hub, ns = self.hub, machine.ns
-        if task.status == DONE:
-            if "updates" in self._modes:
-                update: dict[str, Any] = {task.node: visible_update(machine, task)}
-                if task.cached:
-                    update["__metadata__"] = {"cached": True}
-                hub.put(ns, "updates", update)
-            if self._tasks and not task.cached:
-                self._task_event(machine, "task_result", self._result(machine, task))
-        elif task.status == FAILED:
-            if self._tasks:
-                self._task_event(machine, "task_result", self._result(machine, task))
-        elif task.questions:
-            if "updates" in self._modes:
-                hub.put(ns, "updates", {INTERRUPT: task.questions})
-            if self._tasks:
-                self._task_event(machine, "task_result", self._result(machine, task))
+        if task.status not in (DONE, FAILED) and not task.questions:
+            return
+        if "updates" in self._modes and task.status != FAILED:
+            self.hub.put(machine.ns, "updates", self._update(machine, task))
+        if self._tasks and not task.cached:
+            self._task_event(machine, "task_result", self._result(machine, task))
 
-    def _result(self, machine: Machine, task: Task) -> dict[str, Any]:
+    def _update(self, machine: Standing, task: Task) -> dict[str, Any]:
+        if task.status != DONE:
+            return {INTERRUPT: task.questions}
+        update: dict[str, Any] = {task.node: visible_update(machine, task)}
+        if task.cached:
+            update["__metadata__"] = {"cached": True}
+        return update
+
+    def _result(self, machine: Standing, task: Task) -> dict[str, Any]:
         return {
             "id": task.id,
             "name": task.node,
@@ -128,7 +123,7 @@ class Projector:
             "interrupts": [{"value": q.value, "id": q.id} for q in task.questions],
         }
 
-    def stepped(self, machine: Machine, changed: dict[str, Any] | None) -> None:
+    def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
         if "values" not in self._modes:
             return
         keys = machine.program.output_keys
@@ -136,7 +131,7 @@ class Projector:
             self._shown = machine.output()
             self.hub.put(machine.ns, "values", self._shown)
 
-    def checkpointed(self, machine: Machine) -> None:
+    def checkpointed(self, machine: Standing) -> None:
         if "checkpoints" not in self._modes and not self._debug:
             return
         payload = checkpoint_payload(machine)
@@ -144,7 +139,7 @@ class Projector:
         if self._debug:
             self.hub.put(machine.ns, "debug", _debugged(machine.step, "checkpoint", payload))
 
-    def halted(self, machine: Machine, questions: Sequence[Any]) -> None:
+    def halted(self, machine: Standing, questions: Sequence[Any]) -> None:
         if not questions and "updates" in self._modes:
             self.hub.put(machine.ns, "updates", {INTERRUPT: ()})
         if "values" in self._modes and questions:
@@ -154,14 +149,14 @@ class Projector:
             else:
                 self.hub.put(machine.ns, "values", {INTERRUPT: tuple(questions)})
 
-    def noticed(self, machine: Machine, what: str, details: dict[str, Any]) -> None:
+    def noticed(self, machine: Standing, what: str, details: dict[str, Any]) -> None:
         self.hub.put(machine.ns, "debug", _debugged(machine.step, what, details))
 
 
 def _users_metadata(task: Task) -> dict[str, Any]:
     """What the user said of the run and the node: a copy, without any key of ours."""
     config = task.run.config
-    told = {**(config.get("metadata") or {}), **task.task_node.metadata}
+    told: dict[str, Any] = {**(config.get("metadata") or {}), **task.task_node.metadata}
     if config.get("tags"):
         told["tags"] = list(config["tags"])
     return told
@@ -176,7 +171,7 @@ def _debugged(step: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     return {"step": step, "timestamp": datetime.now(UTC).isoformat(), "type": kind, "payload": payload}
 
 
-def visible_update(machine: Machine, task: Task) -> Any:
+def visible_update(machine: Standing, task: Task) -> Any:
     """What the updates mode shows of a task: its writes to output keys; several writes to one key give a list."""
     program = machine.program
     if program.output_keys == (ROOT,):

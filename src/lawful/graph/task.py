@@ -40,6 +40,7 @@ PUSH: Final = "__pregel_push"
 class Task(Slot):
     """One visit of one node in one superstep; its attempts reuse it."""
 
+    signal: ControlSignal | None = None
     status: int = PENDING
     writes: list[tuple[str, Any]] = _NONE
     targets: list[str] | None = None

@@ -16,12 +16,13 @@ from lawful.graph.attempt import attempt
 from lawful.graph.command import END, START
 from lawful.graph.config import RECURSION_LIMIT, Target, metadata_of, target_of
 from lawful.graph.drivers.shared import Deal
-from lawful.graph.machine import Limits, Machine
+from lawful.graph.machine import Machine
 from lawful.graph.orders import Commit
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Restored, restore
 from lawful.graph.snapshot import config_of, parents_of
+from lawful.graph.standing import Limits
 from lawful.graph.task import DONE, Task
 from lawful.journal.port import Journal
 

@@ -146,7 +146,7 @@ def ambiguous(graph: Blueprint) -> list[tuple[EdgeSpec, dict[str, frozenset[str]
 
 def _check_joins(graph: Blueprint) -> None:
     for edge, of in ambiguous(graph):
-        common = frozenset.intersection(*of.values())
+        common = frozenset[str].intersection(*of.values())
         skipped = sorted(s for s, r in of.items() if r - common) or sorted(of)
         raise _refuse(
             f"The join of {list(edge.sources)} into {edge.target!r} is ambiguous: {', '.join(map(repr, skipped))} can run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -70,7 +70,7 @@ class AsyncDriver(Driver):
             if self.flying:
                 await self._reap()
 
-    async def stream(self, orders: Sequence[o.Order]) -> AsyncIterator[Any]:
+    async def stream(self, orders: Sequence[o.Order]) -> AsyncGenerator[Any, None]:
         """The same, giving chunks as they come."""
         chunks = self.chunks
         try:

@@ -61,7 +61,18 @@ class Deal:
 class Driver:
     """What a driver holds of one run."""
 
-    __slots__ = ("chunks", "deal", "limit", "live", "local", "machine", "outcome", "step_deadline", "step_timeout", "watchful")
+    __slots__ = (
+        "chunks",
+        "deal",
+        "limit",
+        "live",
+        "local",
+        "machine",
+        "outcome",
+        "step_deadline",
+        "step_timeout",
+        "watchful",
+    )
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from _queue import Empty, SimpleQueue
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -50,7 +50,7 @@ class SyncDriver(Driver):
             self.turn()
         return self.outcome
 
-    def stream(self, orders: Sequence[o.Order]) -> Iterator[Any]:
+    def stream(self, orders: Sequence[o.Order]) -> Generator[Any, None, None]:
         """The same, giving chunks as they come; the outcome is in ``outcome`` at the end."""
         chunks = self.chunks
         try:

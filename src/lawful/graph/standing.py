@@ -1,0 +1,305 @@
+"""Where one run of one graph stands: values, tasks, checkpoint; planning the next tasks and noting what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
+
+from lawful.core.context import Run
+from lawful.core.errors import InvalidUpdateError
+from lawful.graph.apply import after, finish, store, tried
+from lawful.graph.channels import MISSING
+from lawful.graph.command import START, Send
+from lawful.graph.orders import Order
+from lawful.graph.persist import Recorder, parents_of
+from lawful.graph.program import Node, Program
+from lawful.graph.task import DONE, Base, Task
+from lawful.journal.ids import new_id
+from lawful.journal.records import Record
+
+
+class Listener(Protocol):
+    """Who is told what happens, as it happens: the stream's projections."""
+
+    def planned(self, machine: Standing, tasks: Sequence[Task]) -> None: ...
+    def ended(self, machine: Standing, task: Task) -> None: ...
+    def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None: ...
+    def checkpointed(self, machine: Standing) -> None: ...
+    def halted(self, machine: Standing, questions: Sequence[Any]) -> None: ...
+    def noticed(self, machine: Standing, what: str, details: dict[str, Any]) -> None: ...
+
+
+class Limits:
+    """What bounds a run and where it pauses by itself."""
+
+    __slots__ = ("after", "before", "recursion")
+
+    def __init__(self, recursion: int, before: frozenset[str], after: frozenset[str]) -> None:
+        self.recursion = recursion
+        self.before = before
+        self.after = after
+
+
+class Standing:
+    """The data of a run, and what can be said and noted of it without running anything."""
+
+    __slots__ = (
+        "answers",
+        "at",
+        "base",
+        "cancelled",
+        "checkpoint",
+        "committing",
+        "dirty",
+        "durable",
+        "ended_tasks",
+        "expect",
+        "failing",
+        "finished",
+        "fresh",
+        "limits",
+        "listener",
+        "ns",
+        "null_chunks",
+        "null_parts",
+        "null_refs",
+        "own",
+        "parent",
+        "path",
+        "program",
+        "ran",
+        "recorder",
+        "run",
+        "running",
+        "source",
+        "standing",
+        "step",
+        "stop",
+        "tasks",
+        "then",
+        "trouble",
+        "values",
+        "visits",
+        "written",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        program: Program,
+        run: Run,
+        limits: Limits,
+        *,
+        ns: str = "",
+        path: str = "",
+        recorder: Recorder | None = None,
+        listener: Listener | None = None,
+        durable: str = "sync",
+    ) -> None:
+        self.program = program
+        self.run = run
+        self.limits = limits
+        self.ns = ns
+        self.path = path
+        self.recorder = recorder
+        self.listener = listener
+        self.durable = durable
+        self.values: dict[str, Any] = program.initial
+        self.visits: dict[str, int] = {}
+        self.step = -2
+        """The step of the checkpoint that we stand on; -2 before the first."""
+        self.stop = limits.recursion
+        self.checkpoint = run.run_id
+        self.parent: str | None = None
+        self.expect: str | None = None
+        """The newest checkpoint of the namespace, which the next one must follow."""
+        self.tasks: list[Task] = []
+        self.ended_tasks: list[Task] = []
+        self.running = 0
+        self.fresh = True
+        """Whether a channel has changed since the run was last paused or resumed."""
+        self.finished = False
+        self.ran: tuple[str, ...] = ()
+        self.written: dict[str, Any] | None = None
+        self.dirty: list[Record] = []
+        self.committing = False
+        """Whether a commit is under way; what comes meanwhile waits in ``dirty``."""
+        self.then: Callable[[], Sequence[Order]] | None = None
+        """What follows once all that was noted is durable."""
+        self.failing = False
+        self.trouble = False
+        """Whether a task of this step ended other than by returning."""
+        self.standing = False
+        """Whether the tasks were planned by an earlier run, so that some may have a saved outcome."""
+        self.cancelled: BaseException | None = None
+        self.null_parts: list[bytes] = []
+        self.null_refs: tuple[bytes, ...] = ()
+        self.null_chunks: list[dict[bytes, bytes] | None] = []
+        self.answers: dict[str, Any] = {}
+        self.own: list[tuple[str, Any]] | None = None
+        """For a graph that is another's node: what its nodes wrote since its input, to be handed up as a delta."""
+        self.at = 0.0
+        self.source: Any = "input"
+        self.base: Base
+
+    def rebase(self) -> None:
+        """Start a step on the checkpoint that we stand on."""
+        self.base = Base(
+            self.run,
+            self.program,
+            self.values,
+            checkpoint=self.checkpoint,
+            ns=self.ns,
+            path=self.path,
+            step=self.step + 1,
+            remaining=self.stop - self.step - 1,
+            visits=self.visits,
+        )
+        self.base.answers = self.answers = {}
+        if self.recorder is not None and "_parents" in self.recorder.metadata:
+            self.base.within(parents_of(self.recorder.metadata))
+
+    def task(self, node: Node, index: int = -1, arg: Any = None) -> Task:
+        return Task(self.base, node, index, arg)
+
+    def plan(self, names: set[str], sends: Sequence[Send]) -> None:
+        """Make the next tasks: edge-triggered ones by name, then one for each Send in order."""
+        nodes, base = self.program.nodes, self.base
+        tasks = [Task(base, nodes[n], -1, None) for n in (sorted(names) if len(names) > 1 else names)]
+        for index, packet in enumerate(sends):
+            task = Task(base, nodes[packet.node], index, packet.arg)
+            if packet.timeout is not None:
+                task.timeout = packet.timeout
+            tasks.append(task)
+        if self.recorder is not None:
+            for position, task in enumerate(tasks):
+                task.position = position
+        self.tasks = tasks
+
+    def save(self, task: Task) -> None:
+        """Note a finished task of a step that is not closed."""
+        assert self.recorder is not None
+        self.dirty.extend(self.recorder.writes(self.checkpoint, task))
+        task.saved = True
+
+    def apply(self, tasks: Sequence[Task], changed: dict[str, Any]) -> None:
+        """Take a merged step into the state and plan what follows."""
+        program, values = self.program, self.values
+        if program.plain:
+            values.update(changed)
+        else:
+            store(values, changed)
+        names = after(program, values, tasks, changed)
+        visits = self.visits
+        for name in {t.node for t in tasks} if len(tasks) > 1 else (tasks[0].node,):
+            visits[name] = visits.get(name, 0) + 1
+        sends: list[Send] = []
+        for task in tasks:
+            if task.sends is not None:
+                sends.extend(task.sends)
+        if self.own is not None and tasks[0].node != START:
+            self.own.extend(w for t in tasks for w in t.writes)
+        self.finished = False
+        if program.finishing and not names and not sends:
+            moved = finish(program, values)
+            if moved:
+                self.finished = True
+                for node in subscribed(program, values, moved):
+                    names.add(node)
+        if changed or names or sends:
+            self.fresh = True
+        self.written = changed
+        self.step += 1
+        self.source = "loop"
+        self._plan_on_new(names, sends)
+
+    def _plan_on_new(self, names: set[str], sends: Sequence[Send]) -> None:
+        self.parent, self.checkpoint = self.checkpoint, self.new_id()
+        self.rebase()
+        self.plan(names, sends)
+
+    def new_id(self) -> str:
+        """The id of the next checkpoint: time-ordered where it is stored."""
+        if self.recorder is None:
+            return f"{self.run.run_id}.{self.step}"
+        self.at = self.run.clock.now()
+        return new_id(self.at, self.expect if self.expect is not None else self.parent)
+
+    def record(
+        self,
+        source: Any,
+        parts: list[tuple[int, bytes]],
+        refs: Sequence[tuple[bytes, ...]],
+        chunks: Sequence[dict[bytes, bytes] | None],
+        *,
+        drop: bool,
+        whole: bool = False,
+    ) -> None:
+        """Note the checkpoint that we stand on."""
+        assert self.recorder is not None
+        ran = self.ran
+        if self.null_parts:
+            parts = [*((-1, blob) for blob in self.null_parts), *parts]
+            ran = (*("" for _ in self.null_parts), *ran)
+            refs = [self.null_refs, *refs]
+            chunks = [*self.null_chunks, *chunks]
+            self.null_parts, self.null_refs, self.null_chunks = [], (), []
+        self.dirty.extend(
+            self.recorder.checkpoint(
+                id=self.checkpoint,
+                parent=self.parent,
+                step=self.step,
+                source=source,
+                at=self.at,
+                tasks=self.tasks,
+                ran=ran,
+                parts=parts,
+                refs=[r for rs in refs for r in rs],
+                chunks=chunks,
+                fresh=self.fresh,
+                finished=self.finished,
+                values=self.values,
+                visits=self.visits,
+                own=self.own,
+                whole=whole,
+                expect=self.expect,
+                drop=drop,
+            )
+        )
+        self.expect = self.checkpoint
+
+    def skipped(self) -> InvalidUpdateError | None:
+        """Joins that have some of their sources and can get no more."""
+        for join in self.program.joins.values():
+            seen = self.values.get(join.channel)
+            if not seen:
+                continue
+            got = cast("frozenset[str]", seen[0] if isinstance(seen, tuple) else seen)
+            missing = sorted(set(join.sources) - set(got))
+            if not missing:
+                continue
+            if self.listener is not None:
+                self.listener.noticed(self, "join_skipped", {"join": join.target, "missing": missing})
+            if self.program.strict and join.rule is None:
+                return InvalidUpdateError(
+                    f"The join of {list(join.sources)} into {join.target!r} waits for {missing}, which can no longer run."
+                    ' State its rule: add_edge([...], target, join="all" | "activated").',
+                    component="graph",
+                    operation="join",
+                    details={"join": join.target, "missing": ", ".join(missing)},
+                )
+        return None
+
+    def output(self, partial: bool = False) -> Any:
+        """The output keys' values; with ``partial``, the unfinished step's finished writes applied."""
+        values = self.values
+        done = [t for t in self.tasks if t.status == DONE] if partial else []
+        if done:
+            changed, _ = tried(self.program, values, done)
+            values = {**values}
+            store(values, changed)
+        return self.program.output_view(values)
+
+
+def subscribed(program: Program, values: dict[str, Any], moved: Sequence[str]) -> set[str]:
+    from_channels = {k: program.subscribers.get(k, ()) for k in moved}
+    return {n for k, nodes in from_channels.items() if program.channels[k].get(values[k]) is not MISSING for n in nodes}
