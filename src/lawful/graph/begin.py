@@ -47,8 +47,9 @@ def begin(m: Machine, seed: Seed) -> Sequence[o.Order]:
     if seed.restored is not None:
         _stand_on(m, seed)
     m.expect = seed.head
-    if isinstance(seed.given, Command):
-        return _command(m, seed, cast("Command[Any]", seed.given))
+    given: Any = seed.given
+    if isinstance(given, Command):
+        return _command(m, seed, cast("Command[Any]", given))
     if seed.given is None:
         return _go_on(m, seed)
     return _new_input(m, seed)

@@ -13,7 +13,7 @@ from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
 from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, one_or_many, policies, subgraph_of
-from lawful.graph.signature import hints, name_of, parameters
+from lawful.graph.signature import hints, name_of, parameters, takes_nothing
 from lawful.graph.state import Schema, kind_of, one_channel_a_key, read_schema
 from lawful.graph.validate import check_build
 
@@ -96,6 +96,12 @@ class StateGraph(Generic[S]):
         graph = subgraph_of(fn)
         if graph is None and not callable(fn):
             raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
+        if graph is None and takes_nothing(fn):
+            raise GraphBuildError(
+                f"Node {name!r} takes no argument; a node is called with the state",
+                component="graph",
+                operation="add_node",
+            )
         self.nodes[name] = NodeSpec(
             name=name,
             fn=fn,

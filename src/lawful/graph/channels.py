@@ -185,7 +185,7 @@ def empty_of(typ: Any) -> Any:
         return MISSING
     try:
         return made()
-    except Exception:  # noqa: BLE001 - whatever its constructor raises: it has no empty value
+    except (TypeError, ValueError, LookupError, AttributeError, RuntimeError, OSError, NotImplementedError):
         return MISSING
 
 
@@ -199,7 +199,7 @@ class BinaryOperatorAggregate(Channel):
         self.operator = operator
         # A reducer of ours or a plain operator never changes its left argument; any other gets a copy of it.
         self._pure = isinstance(operator, Reducer) or getattr(operator, "__module__", "") in ("_operator", "builtins")
-        self._merge: Callable[[Any, Any], Any] = getattr(cast("Any", operator), "fn", operator)
+        self._merge: Callable[[Any, Any], Any] = getattr(cast("Any", operator), "fn", cast("Any", operator))
 
     def initial(self) -> Any:
         unit = getattr(self.operator, "unit", None)

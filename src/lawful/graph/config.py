@@ -35,6 +35,11 @@ def target_of(config: Any, thread: Any = None) -> Target:
     if config is not None and type(config) is not dict and not isinstance(config, Mapping):
         thread, config = config, None
     told = cast("Mapping[str, Any]", config or {})
+    misplaced = [k for k in _KNOWN if k in told]
+    if misplaced:
+        raise ConfigurationError(
+            f"config[{misplaced[0]!r}] belongs inside config['configurable']", component="graph", operation="config"
+        )
     held = cast("Any", told.get("configurable")) or cast("Any", {})
     if type(held) is not dict and not isinstance(held, Mapping):
         raise ConfigurationError(

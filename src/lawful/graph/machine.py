@@ -85,9 +85,9 @@ class Machine(Standing):
         self.ended_tasks.append(task)
         if task.status != DONE:
             self.trouble = True
+        if task.swallowed:
+            self.notice("signal_swallowed", {"node": task.node})
         if self.listener is not None:
-            if task.swallowed:
-                self.listener.noticed(self, "signal_swallowed", {"node": task.node})
             self.listener.ended(self, task)
         if not self.running:
             return self.close()

@@ -160,7 +160,9 @@ class Recorder:
         out: list[Record] = []
         for pieces in chunks:
             self.put_chunks(out, pieces)
-        head = self.encode([HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished], "head")
+        # A chain of deltas says at its root what they are to be folded with; a snapshot says it anew.
+        merges = self.program.reducers if parent is None else None
+        head = self.encode([HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished, merges], "head")
         self.put_chunks(out, head.new)
         all_refs = [*refs, *head.refs]
         delta = pack(parts) if parts else b""
@@ -201,7 +203,7 @@ class Recorder:
         values, visits, own = state
         hidden = self.program.untracked
         kept = {k: v for k, v in values.items() if k not in hidden} if hidden else dict(values)
-        made = self.encode([kept, dict(visits), own], "state")
+        made = self.encode([kept, dict(visits), own, self.program.reducers], "state")
         new = sum(len(data) for d, data in (made.new or {}).items() if d not in self.known)
         self.size = len(made.blob) + 16 * len(made.refs) + new  # a snapshot of many chunks is mostly their digests
         if not whole and not due(self.weight, self.size):

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from lawful.core.codec import Registry
 from lawful.core.codec import default as default_registry
+from lawful.core.reducers import reducer_id, reducer_version
 from lawful.core.retry import RetryPolicy
 from lawful.graph.channels import LAST, Channel
 from lawful.graph.command import START
@@ -122,6 +123,7 @@ class Program:
     """All that the machine knows of a graph."""
 
     __slots__ = (
+        "_reducers",
         "_registry",
         "acceptor",
         "channels",
@@ -177,6 +179,7 @@ class Program:
         """How to make what is stored before the first write."""
         self.make_registry: Callable[[], Registry] = default_registry.child
         self._registry: Registry | None = None
+        self._reducers: Mapping[str, list[Any]] | None = None
         self.schema: Schema | None = None
         self.output_schema: Schema | None = None
         self.input_writes: Callable[[Any], list[tuple[str, Any]]] = lambda given: list(given.items())
@@ -197,6 +200,14 @@ class Program:
         if self._registry is None:
             self._registry = self.make_registry()
         return self._registry
+
+    @property
+    def reducers(self) -> Mapping[str, list[Any]]:
+        """By key: the id and version of its merge, which deltas that were stored must be folded with."""
+        if self._reducers is None:
+            found = {k: getattr(c, "operator", None) for k, c in self.channels.items()}
+            self._reducers = {k: [reducer_id(f), reducer_version(f)] for k, f in found.items() if f is not None}
+        return self._reducers
 
     @property
     def start(self) -> Node:

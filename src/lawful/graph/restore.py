@@ -107,6 +107,8 @@ class Reader:
         self.chunks = chunks
         self.dropped: set[str] = set()
         self.own: list[tuple[str, Any]] = []
+        self.merges: Mapping[str, Any] = {}
+        """By key: the id and version of the reducer that the stored deltas were made for."""
 
     def decode(self, blob: bytes, where: str) -> Any:
         return self.program.registry.decode(blob, chunks=self.chunks, where=f"thread {self.thread!r}, {where}")
@@ -114,7 +116,9 @@ class Reader:
     def head(self, row: Checkpoint) -> Head:
         body = self.decode(row.head, f"checkpoint {row.id}")
         with self.reading(row):
-            version, tasks, ran, fresh, finished = body
+            version, tasks, ran, fresh, finished, merges = body
+            if merges is not None:
+                self.merges = merges
         if version != HEAD_VERSION:
             raise self._corrupt(row, f"its head has version {version}, this library reads {HEAD_VERSION}")
         return Head(tasks, ran, fresh, finished)
@@ -157,6 +161,20 @@ class Reader:
             made.writes = [(k, v) for k, v in made.writes if k in kinds]
         return made
 
+    def same_merges(self, row: Checkpoint, parts: Sequence[tuple[int, Done]]) -> None:
+        """Raises: ResumeRefused, where a key's stored deltas were made for another reducer: the value would be another."""
+        now = self.program.reducers
+        for key in {k for _, done in parts for k, _ in done.writes}:
+            then = self.merges.get(key)
+            if then is not None and key in now and list(then) != list(now[key]):
+                raise ResumeRefused(
+                    f"Key {key!r} of thread {self.thread!r} was merged by {then[0]} (version {then[1]}), now by {now[key][0]}"
+                    f" (version {now[key][1]}): what is stored cannot be rebuilt with that",
+                    component="graph",
+                    operation="restore",
+                    details={"thread": self.thread, "key": key, "checkpoint": row.id},
+                )
+
     def whole(self, row: Checkpoint) -> tuple[dict[str, Any], dict[str, int]]:
         """The values of a checkpoint that holds them all."""
         assert row.snapshot is not None
@@ -165,6 +183,7 @@ class Reader:
             values: dict[str, Any] = dict(body[0])
             visits: dict[str, int] = dict(body[1])
             self.own = [(k, v) for k, v in body[2] or ()]
+            self.merges = body[3]
         kinds = self.program.kinds
         for key in [k for k in values if k not in kinds]:
             self.dropped.add(key)
@@ -174,6 +193,7 @@ class Reader:
     def fold(self, row: Checkpoint, head: Head, values: dict[str, Any], visits: dict[str, int]) -> None:
         """Go from the parent's values to this checkpoint's, in place."""
         parts = self.parts(row, head)
+        self.same_merges(row, parts)
         first = [done for place, done in parts if place == -1]
         for done in first:
             store(values, merge(self.program, values, (done,)))

@@ -163,11 +163,19 @@ class Acceptor:
             signal = ParentCommand(command)
             latch(task, signal)
             raise signal
-        if command.update is not None:
-            if not self.root and isinstance(command.update, (list, tuple)):
-                self.pairs(task, [_pair(task, item) for item in cast("Sequence[Any]", command.update)])
+        if command.resume is not None:
+            raise InvalidUpdateError(
+                f"Node {task.node!r} returned Command(resume=...): only the caller of a graph answers questions",
+                component="graph",
+                operation=f"node {task.node!r}",
+                details={"node": task.node},
+            )
+        update: Any = command.update
+        if update is not None:
+            if not self.root and isinstance(update, (list, tuple)):
+                self.pairs(task, [_pair(task, item) for item in cast("Sequence[Any]", update)])
             else:
-                self.update(task, command.update)
+                self.update(task, update)
         goto: Any = command.goto
         for target in goto if isinstance(goto, (list, tuple)) else (goto,):  # pyright: ignore[reportUnknownVariableType]
             self.goto(task, target)

@@ -123,6 +123,13 @@ def _closure(fn: Any) -> dict[str, Any]:
     return known
 
 
+def takes_nothing(fn: Any) -> bool:
+    """Whether a plain function has no positional parameter at all."""
+    if not isinstance(fn, types.FunctionType) or hasattr(fn, "__wrapped__"):
+        return False
+    return fn.__code__.co_argcount == 0 and not fn.__code__.co_flags & 0x04
+
+
 def takes_two(fn: Callable[..., Any]) -> bool:
     """Whether ``fn`` can be called with two positional arguments; True where that cannot be learnt."""
     if isinstance(fn, types.FunctionType) and not hasattr(fn, "__wrapped__"):

@@ -59,6 +59,7 @@ class Standing:
         "fresh",
         "limits",
         "listener",
+        "notices",
         "ns",
         "null_chunks",
         "null_parts",
@@ -137,6 +138,8 @@ class Standing:
         self.answers: dict[str, Any] = {}
         self.own: list[tuple[str, Any]] | None = None
         """For a graph that is another's node: what its nodes wrote since its input, to be handed up as a delta."""
+        self.notices: list[tuple[str, dict[str, Any]]] = []
+        """What was noticed and is no error: swallowed signals, joins that were skipped."""
         self.at = 0.0
         self.source: Any = "input"
         self.base: Base
@@ -267,6 +270,12 @@ class Standing:
         )
         self.expect = self.checkpoint
 
+    def notice(self, what: str, details: dict[str, Any]) -> None:
+        """Say what happened that a reader of the log or the debug stream should know."""
+        self.notices.append((what, details))
+        if self.listener is not None:
+            self.listener.noticed(self, what, details)
+
     def skipped(self) -> InvalidUpdateError | None:
         """Joins that have some of their sources and can get no more."""
         for join in self.program.joins.values():
@@ -277,8 +286,7 @@ class Standing:
             missing = sorted(set(join.sources) - set(got))
             if not missing:
                 continue
-            if self.listener is not None:
-                self.listener.noticed(self, "join_skipped", {"join": join.target, "missing": missing})
+            self.notice("join_skipped", {"join": join.target, "missing": missing})
             if self.program.strict and join.rule is None:
                 return InvalidUpdateError(
                     f"The join of {list(join.sources)} into {join.target!r} waits for {missing}, which can no longer run."

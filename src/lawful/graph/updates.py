@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
@@ -68,9 +68,9 @@ class _Update:
             scope=self.journal.scope,
             clock=graph.clock or SYSTEM,
             journal=self.journal,
-            config=config if isinstance(config, Mapping) else {},
+            config=cast("Mapping[str, Any]", config) if isinstance(config, Mapping) else {},
         )
-        self.config: Mapping[str, Any] = config if isinstance(config, Mapping) else {}
+        self.config = self.run.config
 
     def make(self, updates: Sequence[StateUpdate]) -> dict[str, Any]:
         leases = late("lawful.journal.leases")

@@ -174,7 +174,7 @@ class History:
         if row.snapshot is not None:
             values, visits = reader.whole(row)
         elif parent is None:
-            values, visits = self.program.initial, {}
+            values, visits = self.program.initial, dict[str, int]()
             reader.fold(row, head, values, visits)
         else:
             values, visits = dict(parent.values), dict(parent.visits)
@@ -203,7 +203,7 @@ class History:
 
 
 def _ran(journal: Journal, program: Program, thread: str, row: Checkpoint) -> dict[int, Done]:
-    chunks = journal.chunks(thread, row.refs) if row.refs else {}
+    chunks = journal.chunks(thread, row.refs) if row.refs else dict[bytes, bytes]()
     reader = Reader(program, thread, chunks)
     return {place: done for place, done in reader.parts(row, reader.head(row)) if place >= 0}
 

@@ -289,6 +289,7 @@ class AsyncDriver(Driver):
     async def _abandon(self, why: BaseException) -> None:
         await self.carry(self.machine.advance(o.Cancelled(why)))
         while self.outcome is None:
+            self.chunks.clear()  # nobody takes them any more
             await self.turn()
 
     async def _reap(self) -> None:

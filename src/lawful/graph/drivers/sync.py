@@ -211,4 +211,5 @@ class SyncDriver(Driver):
         """The consumer has left: stop as soon as can be, keeping what is finished."""
         self.carry(self.machine.advance(o.Cancelled(why)))
         while self.outcome is None:
+            self.chunks.clear()  # nobody takes them any more
             self.turn()
