@@ -260,7 +260,7 @@ def _null_task(m: Machine, command: Command[Any]) -> Task | None:
     node = Node.inert("__input__")
     task = m.task(node)
     task.begin()
-    m.program.acceptor.command(task, command)
+    m.program.acceptor.command(task, Command(update=command.update, goto=command.goto))
     task.status = DONE
     return task
 

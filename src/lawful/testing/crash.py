@@ -76,22 +76,24 @@ def run_to_end(
     thread: str = "crash",
     answer: Callable[[Question], Any] = lambda question: True,
     driver: Literal["sync", "async"] = "sync",
+    busy_timeout: float = 30.0,
 ) -> Any:
     """Begin ``thread`` with ``given``, or go on where it stands; answer every question; give the values at the end.
 
     The graph's own journal says where it stands, so the same call serves the first process of a case and all others.
+    ``busy_timeout`` is how many seconds to wait for whoever runs on the thread.
     Raises: what the run failed with.
     """
 
+    where: dict[str, Any] = {"thread": thread, "busy_timeout": busy_timeout}
+
     def run(given: Any) -> Any:
-        return (
-            asyncio.run(graph.run(given, thread=thread)) if driver == "async" else graph.run_sync(given, thread=thread)
-        )
+        return asyncio.run(graph.run(given, **where)) if driver == "async" else graph.run_sync(given, **where)
 
     def resume(replies: Sequence[Any]) -> Any:
         if driver == "async":
-            return asyncio.run(graph.resume(thread, *replies))
-        return graph.resume_sync(thread, *replies)
+            return asyncio.run(graph.resume(thread, *replies, busy_timeout=busy_timeout))
+        return graph.resume_sync(thread, *replies, busy_timeout=busy_timeout)
 
     fresh = graph.get_state(thread).metadata is None
     result = run(given if fresh else None)
