@@ -92,7 +92,7 @@ class Group:
         values = ([t.scope for t in threads], [t.name for t in threads], keys)
         rows: list[Any] = self._link.run(_FACTS, values).fetchall()
         for n, number, owner, fence, space, key, head in rows:
-            thread: Thread = threads[n - 1]
+            thread = threads[int(n) - 1]
             thread.number, thread.owner, thread.fence = number, owner, fence
             if space is not None:
                 thread.spaces[key] = space

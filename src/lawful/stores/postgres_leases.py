@@ -20,6 +20,10 @@ ON CONFLICT (scope, thread) DO UPDATE
 SET owner=excluded.owner, fence=l.fence+1, expires=excluded.expires, asked=false
 WHERE l.owner IS NULL OR l.expires<=%s
 RETURNING fence"""
+_RENEW = """
+UPDATE @lease SET expires=%s WHERE scope=%s AND thread=%s AND fence=%s AND owner IS NOT NULL RETURNING fence"""
+_CANCEL = """
+UPDATE @lease SET asked=true WHERE scope=%s AND thread=%s AND owner IS NOT NULL AND expires>%s RETURNING fence"""
 
 
 def holder(store: Store, scope: str, thread: str) -> tuple[Busy, float] | None:
@@ -48,8 +52,7 @@ def renew(store: Store, scope: str, lease: Lease, ttl: float) -> Lease:
     """As `Journal.renew`."""
     key = (scope, lease.thread)
     with store.writing() as (link, now):
-        statement = "UPDATE @lease SET expires=%s WHERE scope=%s AND thread=%s AND fence=%s AND owner IS NOT NULL RETURNING fence"
-        if link.write(statement, (now + ttl, *key, lease.fence)).fetchone() is None:
+        if link.write(_RENEW, (now + ttl, *key, lease.fence)).fetchone() is None:
             row = link.run("SELECT owner FROM @lease WHERE scope=%s AND thread=%s", key).fetchone()
             raise lease_lost(lease.thread, lease.fence, row[0] if row else None)
     return Lease(lease.thread, lease.owner, lease.fence, now + ttl)
@@ -65,8 +68,7 @@ def release(store: Store, scope: str, lease: Lease) -> None:
 def cancel(store: Store, scope: str, thread: str) -> bool:
     """As `Journal.cancel`."""
     with store.writing() as (link, now):
-        statement = "UPDATE @lease SET asked=true WHERE scope=%s AND thread=%s AND owner IS NOT NULL AND expires>%s RETURNING fence"
-        return link.write(statement, (scope, thread, now)).fetchone() is not None
+        return link.write(_CANCEL, (scope, thread, now)).fetchone() is not None
 
 
 def cancelled(store: Store, scope: str, lease: Lease) -> bool:

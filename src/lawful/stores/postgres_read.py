@@ -27,6 +27,8 @@ SELECT {_OF_C} FROM path p JOIN @checkpoint c ON c.space=%s AND c.id=p.id ORDER 
 _TIP = """
 SELECT t.id, s.id, (SELECT c.id FROM @checkpoint c WHERE c.space=s.id ORDER BY c.id DESC LIMIT 1)
 FROM @thread t JOIN @space s ON s.thread=t.id WHERE t.scope=%s AND t.name=%s AND s.key=%s"""
+_HISTORY = f"""
+SELECT {COLUMNS} FROM @checkpoint WHERE space=({_SPACE}) AND id<%s AND NOT hidden ORDER BY id DESC LIMIT %s"""
 _PAGE = 500
 
 
@@ -97,8 +99,7 @@ def history(
     end = b"\xff" * 17 if before is None else stored_id(before)
     place = (scope, thread, ns_key(ns))
     if not filter:
-        statement = f"SELECT {COLUMNS} FROM @checkpoint WHERE space=({_SPACE}) AND id<%s AND NOT hidden ORDER BY id DESC LIMIT %s"
-        return [checkpoint_of(row, thread, ns) for row in store.ask(statement, (*place, end, limit))]
+        return [checkpoint_of(row, thread, ns) for row in store.ask(_HISTORY, (*place, end, limit))]
     wanted: list[bytes] = []
     for id, source, step, metadata in _facts(store, place, end):
         if _fits(id, source, step, metadata, filter, thread, ns):
