@@ -16,7 +16,7 @@ from lawful.graph import END, START, Command, Send, StateGraph, StreamWriter, ge
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from support.graphs import Drive, names, on
-from support.pausing import Calls, Log, chain, checkpoint_id, fan, fan_of, until
+from support.pausing import Calls, Log, chain, checkpoint_id, fan, fan_of, until, within
 
 pytestmark = pytest.mark.unit
 
@@ -778,3 +778,48 @@ def test_a_writer_outside_a_node_is_refused() -> None:
     """
     with pytest.raises(NotInRun):
         get_stream_writer()("nowhere")
+
+
+@pytest.mark.parametrize("left_after", range(1, 9))
+def test_a_run_left_after_any_event_can_be_finished(drive: Drive, journal: Journal, left_after: int) -> None:
+    """Leave the stream after the k-th event, go on from the store: the end is that of a run that nobody left.
+
+    Rules: 181, 92. Rows: S0-052, S1-047
+    """
+
+    def work(name: str) -> Any:
+        def body(state: Log) -> Log:
+            return {"log": [f"{name}{len(state.get('log', []))}"]}
+
+        body.__name__ = body.__qualname__ = name
+        return drive.node(body)
+
+    builder: Any = StateGraph(Log)
+    for name in ("x", "y", "z", "last"):
+        builder.add_node(name, work(name))
+    builder.add_edge(START, "x").add_edge("x", "y").add_edge("x", "z").add_edge(["y", "z"], "last")
+    graph = builder.compile(checkpointer=journal)
+    whole = drive.invoke(graph, {"log": ["in"]}, on("whole"))
+
+    def leave(events: int) -> None:
+        if drive.name == "sync":
+            stream = graph.stream({"log": ["in"]}, on("t"), stream_mode=["tasks", "updates"])
+            for _ in range(events):
+                next(stream, None)
+            stream.close()
+            return
+
+        async def follow() -> None:
+            seen = 0
+            async with graph.astream({"log": ["in"]}, on("t"), stream_mode=["tasks", "updates"]) as stream:
+                async for _ in stream:
+                    seen += 1
+                    if seen == events:
+                        break
+
+        runner: Any = drive
+        runner.wait(follow())
+
+    with within(10):
+        leave(left_after)
+    assert drive.invoke(graph, None, on("t"), busy="reject") == whole

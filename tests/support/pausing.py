@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Annotated, Any, TypedDict, cast
 
 from lawful.core.errors import Failure
@@ -104,6 +106,22 @@ def until(met: Callable[[], bool], seconds: float = 3.0) -> bool:
             return False
         time.sleep(0.002)
     return True
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Generator[None]:
+    """Fail a test whose main thread would otherwise go round for ever."""
+
+    def too_long(signum: int, frame: object) -> None:
+        raise TimeoutError(f"not done within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Calls:
