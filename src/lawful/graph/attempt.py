@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from lawful.core.context import current_task
@@ -12,36 +12,50 @@ from lawful.graph.persist import Recorder
 from lawful.graph.policies import run_timeout
 from lawful.graph.task import ASKED, CANCELLED, DONE, FAILED, Task
 
+_FAILED: Any = object()
+"""What stands for a value where the node gave none."""
+
 
 def attempt(task: Task, recorder: Recorder | None) -> None:
     """Run the node in this thread and leave the outcome in the task."""
     token = current_task.set(task)
-    raised = False
     try:
         task.begin()
         node = task.task_node
-        try:
-            value = node.call(task.enter(), task)
-        except BaseException as error:
-            value = task.commanded(error)
-            if value is None:
-                raise
-        if task.signal is not None:
-            value = task.commanded(None)
-        if task.signal is None:
-            task.returned(value)
-            if node.routers:
-                _route(task)
+        value = node.call(task.enter(), task)
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
-        raised = True
-        task.fail(error)
-        if _cancellation(error) and task.error is error:
+        value = _caught(task, error)
+        if value is _FAILED and _cancellation(error) and task.error is error:
             task.cancelled_itself(error)
-    finally:
-        current_task.reset(token)
+    raised = value is _FAILED or _taken(task, value)
+    if not raised and task.task_node.routers and task.signal is None:
+        raised = _route(task)
+    current_task.reset(token)
     task.settle(raised)
     if recorder is not None:
         seal(task, recorder)
+
+
+def _caught(task: Task, error: BaseException) -> Any:
+    """What a call that raised comes to: the command that a graph inside the node gave, or failure."""
+    command = task.commanded(error)
+    if command is not None:
+        return command
+    task.fail(error)
+    return _FAILED
+
+
+def _taken(task: Task, value: Any) -> bool:
+    """Read what the node returned; whether that was refused, as the task's own failure."""
+    try:
+        if task.signal is not None:  # swallowed, or a command from a graph inside
+            value = task.commanded(None)
+        if task.signal is None:
+            task.returned(value)
+    except BaseException as error:  # noqa: BLE001 - the same seam: a check may call the user's code
+        task.fail(error)
+        return True
+    return False
 
 
 def _cancellation(error: BaseException) -> bool:
@@ -50,10 +64,16 @@ def _cancellation(error: BaseException) -> bool:
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
-def _route(task: Task) -> None:
-    acceptor, values = task.program.acceptor, task.routing()
-    for router in task.task_node.routers:
-        acceptor.routed(task, router, router.call(router.view(values), task))
+def _route(task: Task) -> bool:
+    """Follow the conditional edges; whether one failed, as the task's own failure."""
+    try:
+        acceptor, values = task.program.acceptor, task.routing()
+        for router in task.task_node.routers:
+            acceptor.routed(task, router, router.call(router.view(values), task))
+    except BaseException as error:  # noqa: BLE001 - the same seam
+        task.fail(error)
+        return True
+    return False
 
 
 async def attempt_async(
@@ -65,25 +85,23 @@ async def attempt_async(
     it came from outside. Raises: CancelledError then, if there is no ``arrived``.
     """
     token = current_task.set(task)
-    raised = False
     outside: BaseException | None = None
     try:
         task.begun = True
         task.begin()
         node = task.task_node
         if node.awaits and node.timeout is None and task.timeout is None:
-            value = await _commanded(task, node.call(task.enter(), task))
+            value = await node.call(task.enter(), task)
         else:
-            value = await _commanded(task, _called(task))
-        if task.signal is None:
-            task.returned(value)
-            if node.routers:
-                await _route_async(task)
+            value = await _called(task)
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
-        raised = True
-        outside = _failed(task, error, cancelling)
-    finally:
-        current_task.reset(token)
+        value = _caught(task, error)
+        if value is _FAILED:
+            outside = _from_outside(task, error, cancelling)
+    raised = value is _FAILED or _taken(task, value)
+    if not raised and task.task_node.routers and task.signal is None:
+        raised, outside = await _route_async(task, cancelling)
+    current_task.reset(token)
     task.settle(raised)
     if outside is not None:
         task.status = CANCELLED
@@ -95,20 +113,8 @@ async def attempt_async(
         arrived(task)
 
 
-async def _commanded(task: Task, work: Awaitable[Any]) -> Any:
-    """What the node returned, or the command that a graph inside it gave."""
-    try:
-        value = await work
-    except BaseException as error:
-        value = task.commanded(error)
-        if value is None:
-            raise
-    return value if task.signal is None else task.commanded(None)
-
-
-def _failed(task: Task, error: BaseException, cancelling: int) -> BaseException | None:
-    """Note what a node raised; the error itself if it is a cancellation that came from outside."""
-    task.fail(error)
+def _from_outside(task: Task, error: BaseException, cancelling: int) -> BaseException | None:
+    """The error itself if it is a cancellation that came from outside; one of the node's own making is a failure."""
     if not _cancellation(error):
         return None
     if sys.modules["asyncio"].current_task().cancelling() > cancelling:
@@ -142,11 +148,17 @@ async def _called(task: Task) -> Any:
             )
 
 
-async def _route_async(task: Task) -> None:
-    acceptor, values = task.program.acceptor, task.routing()
-    for router in task.task_node.routers:
-        found = router.call(router.view(values), task)
-        acceptor.routed(task, router, await found if router.is_async else found)
+async def _route_async(task: Task, cancelling: int) -> tuple[bool, BaseException | None]:
+    """The same where a conditional edge is awaited; a cancellation from outside is given back."""
+    try:
+        acceptor, values = task.program.acceptor, task.routing()
+        for router in task.task_node.routers:
+            found = router.call(router.view(values), task)
+            acceptor.routed(task, router, await found if router.is_async else found)
+    except BaseException as error:  # noqa: BLE001 - the same seam
+        task.fail(error)
+        return True, _from_outside(task, error, cancelling)
+    return False, None
 
 
 def _at_key(task: Task, recorder: Recorder, error: ValidationError) -> ValidationError:

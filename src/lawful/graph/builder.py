@@ -279,7 +279,7 @@ class StateGraph(Generic[S]):
             )
         before, after = _names(interrupt_before), _names(interrupt_after)
         check_build(self, (*before, *after))
-        program = link(self, name or self.name or "LangGraph")
+        program = link(self, name or self.name or "LangGraph", debug=debug)
         if checkpointer not in (None, False):
             _ = program.registry  # refuses, by key, a state that cannot be stored
         self.compiled = True

@@ -27,6 +27,7 @@ from lawful.graph.runtime import caller
 from lawful.graph.signature import hints, is_async, parameters
 from lawful.graph.state import Schema, instance_writes, make_view, one_channel_a_key
 from lawful.graph.task import Task
+from lawful.graph.watch import watched
 
 
 def inbox(name: str) -> str:
@@ -37,8 +38,9 @@ def inbox(name: str) -> str:
 class Linker:
     """Builds one program; each step fills what the next needs."""
 
-    def __init__(self, graph: Blueprint, name: str) -> None:
+    def __init__(self, graph: Blueprint, name: str, debug: bool) -> None:
         self.graph = graph
+        self.debug = debug
         self.name = name
         self.schemas = self._schemas()
         self.channels, self.origin = one_channel_a_key(self.schemas)
@@ -123,6 +125,8 @@ class Linker:
             view = spec.graph.input_view(self.channels, self.view(g.schema))
         else:
             call, awaits, view = caller(spec.fn, "Node"), is_async(spec.fn), self.view(spec.schema)
+        if self.debug and spec.graph is None:
+            call = watched(call, awaits)
         node = Node(spec.name, spec.fn, call=call, is_async=awaits, view=view, accept=self.acceptor.accept)
         node.schema = spec.schema
         node.managed = spec.schema.managed
@@ -312,6 +316,6 @@ def _update_type(channel: BinaryOperatorAggregate, typ: Any) -> Any:
     return typ
 
 
-def link(graph: Blueprint, name: str) -> Program:
-    """Freeze the builder into a program."""
-    return Linker(graph, name).link()
+def link(graph: Blueprint, name: str, *, debug: bool = False) -> Program:
+    """Freeze the builder into a program; with ``debug`` its nodes are watched for changes in place."""
+    return Linker(graph, name, debug).link()
