@@ -275,6 +275,41 @@ def commits(life: Life) -> Any:
     return {"state": state, "made": [commit == move.commit for commit in made], "moves": len(moves)}
 
 
+class Sum(TypedDict, total=False):
+    count: Annotated[int, total]
+
+
+def lent(life: Life) -> Any:
+    """Eight sync nodes, each invoking a graph of eight sync branches."""
+
+    def one(state: Sum) -> Sum:
+        time.sleep(0.002)
+        return {"count": 1}
+
+    inner, outer = StateGraph(Sum), StateGraph(Sum)
+    for n in range(8):
+        inner.add_node(f"n{n}", one).add_edge(START, f"n{n}")
+    inside: Any = inner.compile()
+
+    def call(state: Sum) -> Sum:
+        return {"count": inside.invoke({"count": 0}, {"max_concurrency": 4})["count"]}
+
+    for n in range(8):
+        outer.add_node(f"n{n}", call).add_edge(START, f"n{n}")
+    return outer.compile(checkpointer=life.journal)
+
+
+FOUR: dict[str, Any] = {"max_concurrency": 4, "configurable": {"thread_id": "t"}}
+
+
+def lent_threads_sync(life: Life) -> Any:
+    return lent(life).invoke({"count": 0}, FOUR)
+
+
+async def lent_threads_async(life: Life) -> Any:
+    return await lent(life).ainvoke({"count": 0}, FOUR)
+
+
 def _one_step(life: Life) -> Any:
     graph = StateGraph(Plan).add_node("tell", look("told")).add_edge(START, "tell")
     return run_to_end(graph.compile(checkpointer=life.journal), {"trail": []})
