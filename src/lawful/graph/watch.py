@@ -62,7 +62,8 @@ def _can_change(value: Any) -> bool:
 def _parts(given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return dict(cast("Mapping[str, Any]", given))
-    fields = getattr(type(given), "__dataclass_fields__", None) or getattr(type(given), "__pydantic_fields__", None)
+    cls = cast("Any", type(given))
+    fields = getattr(cls, "__dataclass_fields__", None) or getattr(cls, "__pydantic_fields__", None)
     if fields:
         return {k: getattr(given, k, None) for k in fields}
     return {"the state": given}
