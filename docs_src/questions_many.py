@@ -45,5 +45,5 @@ print(graph.get_state("f").values["answers"])
 
 # prints: ['Which colour?', 'Which size?']
 # prints: ['colour']
-# prints: unknown_question
+# prints: already_answered
 # prints: ['green', 'large']
