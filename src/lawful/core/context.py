@@ -25,6 +25,7 @@ class Run:
         "context",
         "deadline",
         "durability",
+        "hub",
         "journal",
         "lease",
         "lineage",
@@ -32,7 +33,6 @@ class Run:
         "run_id",
         "scope",
         "shared",
-        "hub",
         "store",
         "thread",
     )  # fmt: skip
