@@ -55,6 +55,7 @@ def shop(place: Place) -> Place:
 
 
 def test_threads_show_and_history_tell_of_a_paused_demo(place: Place) -> None:
+    """Rows: S1-015."""
     place.run("demo", "--test", "true")
     [told] = place.run("threads", "--json").json()
     assert (told["thread"], told["graph"], told["status"]) == ("demo", "demo", "waits for an answer")

@@ -18,6 +18,7 @@ from lawful.effects.capability import (
     minutes,
     seconds,
 )
+from lawful.effects.checks import collect_checks
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.effect import Effect, OpaqueEffect
 from lawful.effects.events import DidNotHappen, GiveUp, Happened
@@ -48,7 +49,8 @@ __all__ = [
     "seconds", "minutes", "hours", "days", "Found", "NotFound", "Pending", "Unavailable", "Seen",
     # authority
     "Revision", "Evidence", "Approval", "Policy", "RequireEvidence", "RequireApproval", "policy",
-    "Decision",     # performing, and what comes of it
+    "Decision", "collect_checks",
+    # performing, and what comes of it
     "Ledger", "recover", "recover_sync", "Outcome", "Succeeded", "ResultLost",
     "AwaitingEvidence", "AwaitingApproval", "Denied", "InProgress", "Unknown", "Refused", "Conflicted", "Abandoned",
     "Happened", "DidNotHappen", "GiveUp",
