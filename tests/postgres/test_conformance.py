@@ -24,11 +24,10 @@ class TestPostgresJournal(JournalConformance):
     server: PgServer
 
     def make_journal(self, clock: Clock) -> Journal:
-        from lawful.stores.postgres import PostgresJournal
-
-        return PostgresJournal(self.server.url(), schema=self.server.schema(), clock=clock)
+        return self.server.journal(clock=clock)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(pgbouncer() is None, reason="needs pgbouncer: the system's package of that name")
 class TestPostgresBehindAPooler(JournalConformance):
     """Two connections for all, each transaction on whichever is free."""
@@ -44,6 +43,4 @@ class TestPostgresBehindAPooler(JournalConformance):
     pooler: Pooler
 
     def make_journal(self, clock: Clock) -> Journal:
-        from lawful.stores.postgres import PostgresJournal
-
-        return PostgresJournal(self.pooler.url, schema=self.server.schema(), clock=clock)
+        return self.server.journal(url=self.pooler.url, clock=clock)

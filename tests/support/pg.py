@@ -21,9 +21,12 @@ import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from lawful.stores.postgres import PostgresJournal
 
 _NAMES = itertools.count()
 _CONFIG = """
@@ -164,6 +167,37 @@ class PgServer:
         name = f"s{os.getpid()}_{next(_NAMES)}"
         setup(self.url(), schema=name)
         return name
+
+    def journal(self, schema: str | None = None, *, url: str = "", **options: Any) -> PostgresJournal:
+        """A journal on ``schema``, or on a new one."""
+        from lawful.stores.postgres import PostgresJournal
+
+        return PostgresJournal(url or self.url(), schema=schema or self.schema(), **options)
+
+
+@contextlib.contextmanager
+def held(pg: PgServer, schema: str, thread: str, until: threading.Event) -> Iterator[None]:
+    """Hold a thread's lock over a connection of one's own, until ``until`` is set or the block ends."""
+    import psycopg
+
+    from lawful.stores.postgres_schema import lock_key
+
+    has = threading.Event()
+
+    def hold() -> None:
+        with psycopg.connect(pg.url()) as con:
+            con.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key("thread", schema, "local", thread),))
+            has.set()
+            until.wait(30)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert has.wait(20)
+    try:
+        yield
+    finally:
+        until.set()
+        holder.join()
 
 
 class Pooler:

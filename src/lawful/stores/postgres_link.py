@@ -57,11 +57,8 @@ class Server:
         """For people; never holds a password."""
         self._texts: dict[str, bytes] = {}
         lock = max(1, int(busy_timeout * 1000))
-        limits = f"SET LOCAL lock_timeout={lock}; SET LOCAL idle_in_transaction_session_timeout={_STUCK}; "
-        self._limits = limits if safe else limits + "SET LOCAL synchronous_commit=off; "
-        self._durable = limits + (
-            "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit')='off'; "
-        )
+        self._limits = f"SET LOCAL lock_timeout={lock}; SET LOCAL idle_in_transaction_session_timeout={_STUCK}; "
+        self._safe = safe
 
     def connect(self) -> psycopg.Connection[Any]:
         """A new connection to a journal of this version. Raises: psycopg.Error, NewerSchema, StoreError."""
@@ -87,17 +84,22 @@ class Server:
 
         With ``serial`` it is serializable, and holds the gate in that mode before it sees anything.
         """
-        text = f"BEGIN ISOLATION LEVEL {'SERIALIZABLE' if serial else 'READ COMMITTED'} READ WRITE; "
-        text += self._durable if durable else self._limits
+        text = f"BEGIN ISOLATION LEVEL {'SERIALIZABLE' if serial else 'READ COMMITTED'} READ WRITE; {self._limits}"
         if serial:
-            # Index scans keep what a serializable transaction has read small, so that it seldom meets another.
-            text += f"SET LOCAL enable_seqscan=off; LOCK TABLE {self.schema}.gate IN {serial} MODE; "
+            # Before any SELECT, for the first one fixes what the transaction sees. Index scans keep what it has read
+            # small, so that it seldom meets another.
+            text += f"LOCK TABLE {self.schema}.gate IN {serial} MODE; SET LOCAL enable_seqscan=off; "
+        if durable:
+            text += _DURABLE
+        elif not self._safe:
+            text += "SET LOCAL synchronous_commit=off; "
         if keys:
             listed = ",".join(map(str, keys))
             text += f"SELECT pg_advisory_xact_lock(k) FROM unnest('{{{listed}}}'::bigint[]) k; "
         return f"{text}SELECT pg_current_xact_id()::text, {NOW}".encode()
 
 
+_DURABLE = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit')='off'; "
 NOW = "extract(epoch FROM clock_timestamp())::float8"
 _VIEW = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT '', {NOW}".encode()
 
