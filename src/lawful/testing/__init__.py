@@ -6,6 +6,10 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.testing.crash import CrashFound as CrashFound
+    from lawful.testing.crash import Life as Life
+    from lawful.testing.crash import crash_everywhere as crash_everywhere
+    from lawful.testing.crash import run_to_end as run_to_end
     from lawful.testing.laws import LawBroken as LawBroken
     from lawful.testing.laws import check_equations as check_equations
     from lawful.testing.laws import check_laws as check_laws
@@ -13,6 +17,10 @@ else:
     _TABLE = {
         "check_laws": "lawful.testing.laws",
         "check_equations": "lawful.testing.laws",
+        "crash_everywhere": "lawful.testing.crash",
+        "run_to_end": "lawful.testing.crash",
+        "Life": "lawful.testing.crash",
+        "CrashFound": "lawful.testing.crash",
         "LawBroken": "lawful.testing.laws",
     }
     __all__ = list(_TABLE)
