@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing
@@ -17,8 +16,6 @@ from lawful.graph.drivers.sync import SyncDriver
 from lawful.graph.session import Graph, Options, Session
 from lawful.graph.streams import Hub
 from lawful.journal.records import Lease
-
-_log = logging.getLogger("lawful.graph")
 
 
 class AsyncStream:
@@ -205,9 +202,6 @@ async def _atake(session: Session) -> None:
 
 def settled(outcome: o.Outcome, session: Session) -> Any:
     """The output of a run that ended or paused; what it failed with is raised, and a nested pause becomes a signal."""
-    for what, details in session.machine.notices:
-        _log.warning("%s: %s", what.replace("_", " "), details)
-    session.machine.notices.clear()
     match outcome:
         case o.Ended(output):
             return output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -27,6 +28,7 @@ from lawful.journal.port import Journal
 from lawful.journal.records import Lease
 
 _count = itertools.count(1)
+_log = logging.getLogger("lawful.graph")
 
 
 class Graph(Protocol):
@@ -312,7 +314,9 @@ class Session:
     # Ending
 
     def close(self) -> None:
-        """Give the lease back, whatever happened."""
+        """Give the lease back, whatever happened, and log what was noticed."""
+        for what, details in self.machine.notices:
+            _log.warning("%s: %s", what.replace("_", " "), details)
         if self.held is None:
             return
         late("lawful.journal.leases").keeper.drop(self.held)

@@ -42,7 +42,9 @@ class Deal:
     def asked_to_stop(self) -> BaseException | None:
         """RunCancelled or LeaseLost, if another run asked for this thread; looks at most every POLL seconds."""
         lease = self.run.lease
-        if lease is None or not self.owns_lease:
+        if (
+            lease is None or not self.owns_lease or self.released
+        ):  # given up by our own last commit, which may be under way
             return None
         now = self.run.clock.monotonic()
         if now < self._next_look:
