@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from lawful.core.errors import ValidationError
 from lawful.core.result import Err, Ok, Result
-from lawful.effects import Revision, collect_checks
+from lawful.effects import Revision
+from lawful.effects.checks import collect_checks
 
 pytestmark = pytest.mark.unit
 

@@ -18,7 +18,6 @@ from lawful.effects.capability import (
     minutes,
     seconds,
 )
-from lawful.effects.checks import collect_checks
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.effect import Effect, OpaqueEffect
 from lawful.effects.events import DidNotHappen, GiveUp, Happened
@@ -49,7 +48,7 @@ __all__ = [
     "seconds", "minutes", "hours", "days", "Found", "NotFound", "Pending", "Unavailable", "Seen",
     # authority
     "Revision", "Evidence", "Approval", "Policy", "RequireEvidence", "RequireApproval", "policy",
-    "Decision", "collect_checks",
+    "Decision",
     # performing, and what comes of it
     "Ledger", "recover", "recover_sync", "Outcome", "Succeeded", "ResultLost",
     "AwaitingEvidence", "AwaitingApproval", "Denied", "InProgress", "Unknown", "Refused", "Conflicted", "Abandoned",
