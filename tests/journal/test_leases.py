@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 import time
 from pathlib import Path
+from typing import Any, TypedDict
 
 import pytest
 
 from lawful.core.clock import FixedClock
 from lawful.core.errors import ConfigurationError, ThreadBusy
+from lawful.graph import START, StateGraph
+from lawful.journal import leases
 from lawful.journal.leases import Held, Keeper, Taking, owner_of, process_token, take
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
@@ -202,3 +206,68 @@ def test_a_forked_child_holds_nothing_and_waits_for_nobody() -> None:
 
     assert ended(fork(work)) == 0
     waiting.leave()
+
+
+class _Count(TypedDict):
+    x: int
+
+
+def _one(state: _Count) -> _Count:
+    return {"x": 1}
+
+
+class _Slow(MemoryJournal):
+    """Acquires when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def acquire(self, thread: str, owner: str, ttl: float) -> Lease | Busy:
+        self.asked.set()
+        self.go.wait(5)
+        return super().acquire(thread, owner, ttl)
+
+
+def test_a_lease_that_comes_after_its_waiter_has_left_goes_back() -> None:
+    journal = _Slow()
+    taking = Taking(journal, "t", owner_of("1"))
+    step = threading.Thread(target=taking.step)
+    step.start()
+    assert journal.asked.wait(5)
+    taking.leave()
+    journal.go.set()
+    step.join(5)
+    assert isinstance(journal.acquire("t", owner_of("2"), 30.0), Lease)
+
+
+def test_a_lease_that_nobody_took_over_goes_back(journal: Journal) -> None:
+    taking = Taking(journal, "t", owner_of("1"))
+    assert isinstance(taking.step(), Lease)
+    taking.leave()
+    assert isinstance(journal.acquire("t", owner_of("2"), 30.0), Lease)
+
+
+def test_a_lease_that_is_kept_stays(journal: Journal) -> None:
+    taking, keeper = Taking(journal, "t", owner_of("1")), leases.keeper
+    lease = taking.step()
+    assert isinstance(lease, Lease)
+    held = keeper.hold(journal, lease)
+    held.renew()
+    taking.leave()
+    assert isinstance(journal.acquire("t", owner_of("2"), 30.0), Busy)
+    keeper.drop(held)
+    assert not keeper.keeps(lease)
+    journal.release(held.lease)
+
+
+async def test_a_run_cancelled_while_it_takes_its_thread_does_not_block_it() -> None:
+    builder: Any = StateGraph(_Count)
+    graph = builder.add_node("n", _one).add_edge(START, "n").compile(journal := _Slow())
+    run = asyncio.create_task(graph.ainvoke({"x": 0}, thread="t"))
+    await asyncio.to_thread(journal.asked.wait, 5)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    journal.go.set()
+    assert await graph.ainvoke({"x": 0}, thread="t", busy_timeout=2.0) == {"x": 1}

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from typing import Literal, TypeAlias
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from lawful.core.errors import ConfigurationError, LeaseLost, StoreError, ThreadBusy, nearest
 from lawful.journal.port import Journal
@@ -93,7 +93,8 @@ class Taking:
     """One run's attempt to take a thread's lease, in steps that never wait.
 
     Call `step` until it gives a Lease; between two steps either `block` (sync) or sleep for at most the seconds it gave
-    (async). Call `leave` at the end, whatever happened.
+    (async). Give the lease to the `keeper`, then call `leave`, whatever happened: a lease that was granted and that nobody
+    keeps goes back, also where the step that gets it is still under way in another thread (its waiter was cancelled).
     """
 
     def __init__(
@@ -120,6 +121,9 @@ class Taking:
         self._line: _Line | None = None
         self._asked = ""
         """The holder that was asked to stop already."""
+        self._hand = threading.Lock()
+        self._granted: Lease | None = None
+        self._left = False
 
     def step(self) -> Lease | float:
         """The lease, or for how many seconds to wait before the next step. Raises: ThreadBusy, StoreError."""
@@ -133,12 +137,20 @@ class Taking:
         if first:
             got = self.journal.acquire(self.thread, self._owner, self._ttl)
             if isinstance(got, Lease):
+                self._grant(got)
                 return got
             self._refused(got)
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise self._busy("a run that waits for it" if not first else self._asked)
         return min(left, _LOOK)
+
+    def _grant(self, lease: Lease) -> None:
+        with self._hand:
+            self._granted = lease
+            left = self._left
+        if left:
+            self.journal.release(lease)
 
     def _refused(self, busy: Busy) -> None:
         if self._policy == "reject":
@@ -158,10 +170,25 @@ class Taking:
                 line.moved.wait(seconds)
 
     def leave(self) -> None:
-        """Give up the place in the line."""
-        if self._line is not None:
-            _lines.leave(self, self._line)
-            self._line = None
+        """Give up the place in the line, and a lease that nobody keeps."""
+        with self._hand:
+            self._left = True
+            lease = self._granted
+        try:
+            if lease is not None and not keeper.keeps(lease):
+                self.journal.release(lease)
+        finally:
+            if self._line is not None:
+                _lines.leave(self, self._line)
+                self._line = None
+
+    def take(self) -> Lease:
+        """Wait for the lease in this thread; the caller keeps it. Raises: ThreadBusy, StoreError."""
+        while not isinstance(got := self.step(), Lease):
+            self.block(got)
+        with self._hand:
+            self._granted = None
+        return got
 
     def _first(self) -> bool:
         line = self._line
@@ -194,9 +221,7 @@ def take(
     """
     taking = Taking(journal, thread, owner, policy, timeout, ttl)
     try:
-        while not isinstance(got := taking.step(), Lease):
-            taking.block(got)
-        return got
+        return taking.take()
     finally:
         taking.leave()
 
@@ -228,6 +253,11 @@ class Held:
         self.due = time.monotonic() + self.ttl / 3
 
 
+def _name(lease: Lease) -> tuple[str, str, int]:
+    """What stays the same when it is renewed, and is no other lease's."""
+    return lease.thread, lease.owner, lease.fence
+
+
 class Keeper:
     """Renews leases every third of their time, on one daemon thread that is started when it is needed.
 
@@ -240,14 +270,14 @@ class Keeper:
     def forget(self) -> None:
         """Begin anew, as in a child process, where neither the thread nor the runs exist."""
         self._changed = threading.Condition()
-        self._held: WeakSet[Held] = WeakSet()
+        self._held: WeakValueDictionary[tuple[str, str, int], Held] = WeakValueDictionary()
         self._running = False
 
     def hold(self, journal: Journal, lease: Lease, ttl: float = TTL) -> Held:
         """Renew ``lease`` until `drop`, or until the object returned is no longer referred to."""
         held = Held(journal, lease, ttl)
         with self._changed:
-            self._held.add(held)
+            self._held[_name(lease)] = held
             if not self._running:
                 self._running = True
                 _thread.start_new_thread(self._run, ())
@@ -255,10 +285,15 @@ class Keeper:
                 self._changed.notify()
         return held
 
+    def keeps(self, lease: Lease) -> bool:
+        """Whether ``lease`` is among those that are renewed."""
+        with self._changed:
+            return _name(lease) in self._held
+
     def drop(self, held: Held) -> None:
         """Renew it no longer; the lease itself is released by its owner."""
         with self._changed:
-            self._held.discard(held)
+            self._held.pop(_name(held.lease), None)
 
     def _run(self) -> None:
         while (due := self._next()) is not None:
@@ -275,7 +310,7 @@ class Keeper:
         """Wait for the next renewals; None, once nothing has been held for a while."""
         with self._changed:
             now = time.monotonic()
-            waiting = list(self._held)
+            waiting = list(self._held.values())
             due = [held for held in waiting if held.due <= now]
             if due:
                 return due
