@@ -121,9 +121,11 @@ class Machine(Standing):
         if stop is not None:
             return self.stop_short(stop)
         tasks = self.tasks
-        changed, wrong = tried(self.program, self.values, tasks)
-        if wrong is not None:
-            return self.stop_short(o.Broke(wrong))
+        changed = tasks[0].alone() if len(tasks) == 1 else None
+        if changed is None:
+            changed, wrong = tried(self.program, self.values, tasks)
+            if wrong is not None:
+                return self.stop_short(o.Broke(wrong))
         self.apply(tasks, changed)
         return self.next_step(tasks)
 

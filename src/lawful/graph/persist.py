@@ -55,6 +55,8 @@ class Recorder:
         self.metadata = metadata
         self.known: set[bytes] = set()
         """Digests that the store has already."""
+        self.merges: Mapping[str, Any] | None = None
+        """By key: the reducer that the chain's newest row says its deltas are folded with; None before the first row."""
         self.weight = 0
         self.size = 0
         """What the last snapshot added to the store, in bytes: the estimate for the next."""
@@ -160,8 +162,10 @@ class Recorder:
         out: list[Record] = []
         for pieces in chunks:
             self.put_chunks(out, pieces)
-        # A chain of deltas says at its root what they are to be folded with; a snapshot says it anew.
-        merges = self.program.reducers if parent is None else None
+        # A chain of deltas says at its root what they are to be folded with, a snapshot says it anew, and so does the
+        # first row of a graph that goes on from a snapshot with other reducers.
+        merges = None if self.merges == self.program.reducers else self.program.reducers
+        self.merges = self.program.reducers
         head = self.encode([HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished, merges], "head")
         self.put_chunks(out, head.new)
         all_refs = [*refs, *head.refs]

@@ -72,6 +72,7 @@ class Restored:
         "dropped",
         "head",
         "known",
+        "merges",
         "null_parts",
         "null_refs",
         "own",
@@ -94,6 +95,8 @@ class Restored:
         self.dropped: set[str] = set()
         """Channels that the record has and the graph no longer."""
         self.known: set[bytes] = set()
+        self.merges: Mapping[str, Any] = {}
+        """By key: the reducer that deltas after this checkpoint are folded with, unless they say otherwise."""
         self.own: list[tuple[str, Any]] = []
         """Of a nested graph: what its nodes wrote since its input."""
 
@@ -236,7 +239,7 @@ def restore(program: Program, thread: str, chain: Chain) -> Restored:
     with reader.reading(chain.tip):
         _pending(reader, made, chain.writes)
     made.answers = {a.question: reader.decode(a.blob, f"answer to {a.question}") for a in chain.answers}
-    made.dropped, made.own = reader.dropped, reader.own
+    made.dropped, made.own, made.merges = reader.dropped, reader.own, reader.merges
     return made
 
 

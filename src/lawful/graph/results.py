@@ -182,7 +182,10 @@ class Acceptor:
 
     def goto(self, task: Task, target: Any) -> None:
         """Go to a node, or send to one."""
-        if isinstance(target, Send):
+        if type(target) is str:
+            if target != END and self.known(task, target):
+                task.target(target)
+        elif isinstance(target, Send):
             if target.node == END:
                 raise InvalidUpdateError(
                     f"Node {task.node!r} sends to END; a Send must name a node", component="graph", operation="send"
@@ -229,6 +232,11 @@ class Acceptor:
 
     def routed(self, task: Task, router: Router, found: Any) -> None:
         """Read what a conditional edge returned."""
+        if type(found) is str and router.path_map is None and (router.targets is None or not self.strict):
+            if found == START:
+                raise _no_destination(task, router, found)
+            self.goto(task, found)
+            return
         allowed = router.targets if self.strict and router.path_map is None else None
         many = cast("Sequence[Any]", found) if isinstance(found, (list, tuple)) else (found,)
         for item in many:

@@ -18,7 +18,7 @@ from lawful.core.signals import (
     find_signal,
     latch,
 )
-from lawful.graph.apply import merge
+from lawful.graph.apply import merge, store
 from lawful.graph.command import Send
 from lawful.graph.program import Node, Program, Router
 
@@ -55,6 +55,8 @@ class Task(Slot):
     begun: bool = False
     """Whether an attempt of it has entered the node's thread or coroutine."""
     questions: tuple[Question, ...] = ()
+    merged: dict[str, Any] | None = None
+    merged_at: int = -1
     blob: bytes | None = None
     refs: tuple[bytes, ...] = ()
     chunks: dict[bytes, bytes] | None = None
@@ -141,6 +143,7 @@ class Task(Slot):
         self.counts = None
         self.fault = self.error = None
         self.targets = self.sends = None
+        self.merged, self.merged_at = None, -1
         self.blob = None
 
     def began(self) -> float:
@@ -175,9 +178,15 @@ class Task(Slot):
 
     def routing(self) -> Mapping[str, Any]:
         """The state with this task's own writes applied, as its conditional edges see it."""
+        self.merged = merge(self.program, self.values, (self,))
+        self.merged_at = len(self.writes)
         local = dict(self.values)
-        local.update(merge(self.program, self.values, (self,)))
+        store(local, self.merged)
         return local
+
+    def alone(self) -> dict[str, Any] | None:
+        """What this task's writes change by themselves, if its conditional edges had that worked out already."""
+        return self.merged if self.merged_at == len(self.writes) else None
 
     def fail(self, error: BaseException) -> None:
         """How the attempt ended other than by returning."""

@@ -111,6 +111,7 @@ class _Update:
             machine.step, machine.checkpoint = restored.row.step, restored.row.id
             machine.own = restored.own if self.target.ns else None
             recorder.known |= restored.known
+            recorder.merges = restored.merges
             machine.rebase()
         else:
             machine.step = -1
