@@ -65,6 +65,8 @@ def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question]) -> bool
 
 
 def _take(m: Standing, question: Question, value: Any, by: str) -> None:
+    if question.kind == "effect_recovery":
+        return  # it only wakes the run: what happened is the ledger's to say, and it may have to be asked again
     assert m.recorder is not None
     own = question.ns == m.ns
     held = [value, question.digest, by]

@@ -67,10 +67,19 @@ class Views:
     ) -> StateSnapshot:
         thread = target.thread or ""
         made = restore(program, thread, chain)
+        self._note_answers(journal, thread, made)
         viewer = Viewer(program, _run(thread), target.ns)
         results = None if head else self._results(journal, program, thread, made)
         states = self._states(journal, viewer, made, deep=deep)
         return viewer.snapshot(made, head=head, results=results, states=states)
+
+    def _note_answers(self, journal: Journal, thread: str, made: Restored) -> None:
+        """Questions of subgraphs are answered in their own namespace: those that are, are no longer open."""
+        asked = [q for s in made.saved.values() for q in s.questions if q.ns != made.row.ns]
+        for ns, checkpoint in {(q.ns, q.checkpoint) for q in asked}:
+            chain = journal.chain(thread, ns, checkpoint)
+            for answer in chain.answers if chain is not None else ():
+                made.answers.setdefault(answer.question, None)
 
     def _results(self, journal: Journal, program: Program, thread: str, made: Restored) -> dict[int, Done]:
         """By place, what the tasks that ran from this checkpoint wrote: the delta of the checkpoint that followed."""
