@@ -40,7 +40,7 @@ def test_two_commands_one_for_the_demo_and_one_for_the_tests() -> None:
     run = [line for line in commands if line and not line.startswith("#")]
     assert len(run) == 2
     assert run[0].endswith(".venv/bin/lawful demo")
-    assert run[1].endswith(".venv/bin/pytest")
+    assert run[1].endswith(".venv/bin/pytest -n auto")
     assert all(line.startswith("python3 -m venv .venv && .venv/bin/pip install ") for line in run)
 
 
