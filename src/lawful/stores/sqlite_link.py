@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from lawful.core.errors import StoreError
 from lawful.journal.checks import check_text, corrupt
 from lawful.stores.sqlite_schema import check_version, prepare
 
@@ -37,6 +39,7 @@ class Link:
         except BaseException:
             self.con.close()
             raise
+        self._file = _identity(path)
 
     def forget(self) -> None:
         """Drop what was remembered: it may not be so (any more)."""
@@ -64,6 +67,7 @@ class Link:
         """A write transaction; whatever is raised within rolls it back."""
         self.committed = ending = False
         try:
+            self._still_there()
             self.con.execute("BEGIN IMMEDIATE")
             self.look()
             yield
@@ -74,6 +78,20 @@ class Link:
             self.committed = ending and not self.con.in_transaction and not isinstance(error, sqlite3.Error)
             self.undo()
             raise
+
+    def _still_there(self) -> None:
+        """Refuse to write to a file that its path no longer names: SQLite would, and nobody could read it ever after.
+
+        Raises: StoreError.
+        """
+        if self._file is None or _identity(self._path) == self._file:
+            return
+        raise StoreError(
+            f"{self._path} was removed, emptied or replaced while this journal had it open",
+            component="journal",
+            operation="write",
+            details={"path": self._path},
+        )
 
     @contextmanager
     def reading(self) -> Generator[None]:
@@ -157,6 +175,15 @@ class Link:
             raise corrupt("checkpoint id", space=str(space), id=repr(found))
         self.heads[space] = found
         return found
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """What tells the file at ``path`` from any other; None for a database without a file, and for one that is not there."""
+    try:
+        told = os.stat(path) if path not in ("", ":memory:") else None
+    except OSError:
+        return None
+    return (told.st_dev, told.st_ino) if told is not None and told.st_size else None
 
 
 def _number(found: Any, name: str) -> int:

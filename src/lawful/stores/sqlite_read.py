@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -47,7 +48,7 @@ def chain(link: Link, scope: str, thread: str, ns: str, checkpoint: str | None) 
     if not found:
         return None
     rows = tuple(checkpoint_of(row, thread, ns) for row in reversed(found))
-    _check_whole(rows, thread, ns)
+    _check_whole(rows, unpack(id), thread, ns)
     writes = tuple(
         writes_of(row, thread, ns)
         for row in link.con.execute(
@@ -68,8 +69,11 @@ def chain(link: Link, scope: str, thread: str, ns: str, checkpoint: str | None) 
     return Chain(rows=rows, writes=writes, answers=answers, chunks=pieces)
 
 
-def _check_whole(rows: Sequence[Checkpoint], thread: str, ns: str) -> None:
-    first = rows[0]
+def _check_whole(rows: Sequence[Checkpoint], wanted: str, thread: str, ns: str) -> None:
+    """Each row is sound by itself; a damaged index may still have led to another, or left one out."""
+    first, id = rows[0], rows[-1].id
+    if id != wanted or any(before.id != row.parent for before, row in pairwise(rows)):
+        raise corrupt("checkpoint", thread=thread, ns=ns, id=wanted)
     if first.snapshot is None and first.parent is not None:
         raise corrupt("checkpoint", thread=thread, ns=ns, id=first.parent)
 
