@@ -162,6 +162,21 @@ async def test_the_short_form_may_be_async() -> None:
     assert outcome == Succeeded("c1/5", "bank.refund:c1", recorded=True)
 
 
+def test_the_key_of_one_tool_is_not_taken_for_another_tools() -> None:
+    @effect("key", tool="git:push", capability=Natural())
+    def push(key: str) -> None: ...
+
+    @effect("key", tool="git", capability=Natural())
+    def git(key: str) -> None: ...
+
+    @effect("key", tool="git%3Apush", capability=Natural())
+    def escaped(key: str) -> None: ...
+
+    ids = [push.plan("main").op_id, git.plan("push:main").op_id, escaped.plan("main").op_id]
+    assert len(set(ids)) == 3
+    assert git.plan("a:b").op_id == "git:a:b"
+
+
 def test_keys_of_several_arguments_do_not_run_together() -> None:
     @effect("a", "b", capability=Natural())
     def put(a: str, b: int | str) -> str:

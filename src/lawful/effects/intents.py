@@ -65,7 +65,7 @@ def business_id(tool: str, key: str) -> str:
             component=tool,
             operation="plan",
         )
-    plain = f"{tool}:{key}"
+    plain = f"{tool.replace('%', '%25').replace(':', '%3A')}:{key}"  # the first colon ends the tool's name
     return plain if len(plain) <= 200 else f"{tool[:100]}:{digest('key', [tool, key])}"
 
 
