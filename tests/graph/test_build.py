@@ -11,7 +11,7 @@ import pytest
 
 from lawful import END, START, Command, RetryPolicy, StateGraph
 from lawful.core.errors import ConfigurationError, GraphBuildError
-from lawful.graph import RemainingSteps, Topic
+from lawful.graph import RemainingSteps, TimeoutPolicy, Topic
 from lawful.journal.port import Journal
 from support.graphs import Drive, concat, on
 
@@ -358,3 +358,29 @@ def test_what_a_build_refuses_is_a_configuration_error() -> None:
         StateGraph(Text).add_node(step).compile()
     assert refused_build.value.code == "graph_build"
     assert refused_build.value.context.component == "graph"
+
+
+@pytest.mark.parametrize("option", ["error_handler", "cache_policy", "idle_timeout"])
+def test_what_is_not_built_yet_is_refused_and_not_ignored(option: str, strict: bool) -> None:
+    """Nobody shall rely on an option that does nothing. Rows: S1-080."""
+
+    async def node(state: Plain) -> Plain:
+        return {"xs": []}
+
+    given: dict[str, Any] = (
+        {option: object()} if option != "idle_timeout" else {"timeout": TimeoutPolicy(idle_timeout=1)}
+    )
+    builder = StateGraph(Plain, strict=strict).add_node("node", node, **given).add_edge(START, "node")
+    with pytest.raises(GraphBuildError, match=rf"'node': {option} is not supported"):
+        builder.compile()
+
+
+def test_a_cache_is_refused_and_not_ignored(strict: bool) -> None:
+    """Rows: S1-080."""
+
+    def node(state: Plain) -> Plain:
+        return {"xs": []}
+
+    builder = StateGraph(Plain, strict=strict).add_node("node", node).add_edge(START, "node")
+    with pytest.raises(GraphBuildError, match="cache"):
+        builder.compile(cache=object())

@@ -448,25 +448,6 @@ def test_a_question_is_never_retried(drive: Drive, journal: Journal, strict: boo
     assert drive.invoke(graph, Command(resume="1"), on("t")) == {"log": ["left 1"]}
 
 
-def test_a_question_is_not_an_error_to_be_handled(drive: Drive, journal: Journal, strict: bool) -> None:
-    """The node's error handler is not run.
-
-    Rules: 121. Rows: S0-104
-    """
-    calls = Calls()
-
-    def handler(state: Log) -> Log:
-        calls("handler")
-        return {"log": ["handled"]}
-
-    builder: Any = StateGraph(Log, strict=strict)
-    builder.add_node("ask", drive.node(left_ask), error_handler=handler).add_edge(START, "ask")
-    graph = builder.compile(checkpointer=journal)
-    assert [q.value for q in asked(drive.invoke(graph, {"log": []}, on("t")))] == ["left?"]
-    assert drive.invoke(graph, Command(resume="1"), on("t")) == {"log": ["left 1"]}
-    assert calls.of("handler") == 0
-
-
 def test_a_graph_over_a_bare_list_returns_only_its_questions(drive: Drive, journal: Journal, strict: bool) -> None:
     """Where the output is no dict there is no state to put the questions into.
 

@@ -231,7 +231,9 @@ def test_after_a_conflict_the_last_good_state_is_shown(drive: Drive, journal: Jo
     graph = fan(drive, left, right, strict=strict, checkpointer=journal)
     with pytest.raises(InvalidUpdateError, match="At key 'word'"):
         drive.invoke(graph, {"log": ["in"], "word": "before"}, on("t"))
-    assert drive.get_state(graph, on("t")).values == {"log": ["in"], "word": "before"}
+    head = drive.get_state(graph, on("t"))
+    assert head.values == {"log": ["in"], "word": "before"}
+    assert sorted(head.next) == ["left", "right"], "the step that they ended is not closed"
     assert drive.get_state_history(graph, on("t"))[0].values == {"log": ["in"], "word": "before"}
 
 

@@ -277,6 +277,10 @@ class StateGraph(Generic[S]):
                 "Invalid checkpointer provided. Expected a Journal, True, False or None."
                 f" Received {type(checkpointer).__name__}."
             )
+        if cache is not None:
+            raise GraphBuildError(
+                "compile(cache=...) is not supported by this version", component="graph", operation="compile"
+            )
         before, after = _names(interrupt_before), _names(interrupt_after)
         check_build(self, (*before, *after))
         program = link(self, name or self.name or "LangGraph", debug=debug)

@@ -121,10 +121,14 @@ class Viewer:
             for t in tasks
             if (saved := made.saved.get(t.id)) is not None and saved.done is not None
         ]
+        open_step = not head
         if head and finished:
-            values = self._applied(values, finished)
+            changed, wrong = tried(self.program, values, finished)
+            store(values, changed)
+            # After a conflict the last good state is the truth, and the step that it ended is still to be closed.
+            open_step = wrong is not None
         shown = tuple(self._task(t, i, made, results or {}, states or {}) for i, t in enumerate(tasks))
-        waiting = [t.node for t in tasks if not head or (s := made.saved.get(t.id)) is None or s.done is None]
+        waiting = [t.node for t in tasks if open_step or (s := made.saved.get(t.id)) is None or s.done is None]
         parents = parents_of(row.metadata)
         return StateSnapshot(
             values=self.program.state_view(values),
@@ -136,12 +140,6 @@ class Viewer:
             tasks=shown,
             interrupts=tuple(q for t in shown for q in t.interrupts),
         )
-
-    def _applied(self, values: dict[str, Any], finished: Sequence[Done]) -> dict[str, Any]:
-        changed, _ = tried(self.program, values, finished)  # after a conflict the last good state is the truth
-        applied = dict(values)
-        store(applied, changed)
-        return applied
 
     def _task(
         self, task: Task, place: int, made: Restored, results: Mapping[int, Done], states: Mapping[str, Any]

@@ -92,7 +92,6 @@ class _Update:
         restored = restore(self.program, thread, chain) if chain is not None else None
         machine = self._machine(restored, head)
         self._apply(machine, restored, updates, forked=chain is not tip)
-        Deal(self.run, self.journal, False)
         batch = Deal(self.run, self.journal, False).batch(Commit(machine.dirty))
         self.journal.commit(batch)
         parents = parents_of(machine.recorder.metadata) if machine.recorder is not None else {}

@@ -24,6 +24,7 @@ def check_build(graph: Blueprint, breakpoints: Sequence[str]) -> None:
     check_breakpoints(names, breakpoints)
     _check_timeouts(graph)
     _check_destinations(graph, names)
+    _check_unbuilt(graph)
     if graph.strict:
         _check_joins(graph)
         _check_resets(graph)
@@ -69,6 +70,20 @@ def check_breakpoints(names: set[str], breakpoints: Sequence[str]) -> None:
     for name in breakpoints:
         if name != "*" and name not in names:
             raise _refuse(f"Interrupt node {name!r} not found.{nearest(name, names)}", node=name)
+
+
+def _check_unbuilt(graph: Blueprint) -> None:
+    """What LangGraph has and this version has not is refused, so that nobody relies on it."""
+    for spec in graph.nodes.values():
+        handler = spec.handler or graph.defaults.get("handler")
+        cache = spec.cache or graph.defaults.get("cache")
+        limit = spec.timeout if spec.timeout is not None else graph.defaults.get("timeout")
+        idle = getattr(limit, "idle_timeout", None)
+        for what, given in (("error_handler", handler), ("cache_policy", cache), ("idle_timeout", idle)):
+            if given is not None:
+                raise _refuse(
+                    f"Node {spec.name!r}: {what} is not supported by this version", node=spec.name, option=what
+                )
 
 
 def _check_destinations(graph: Blueprint, names: set[str]) -> None:
