@@ -12,7 +12,7 @@ from support.pg import PgServer, missing
 @pytest.fixture(scope="session")
 def pg() -> Iterator[PgServer]:
     if why := missing():
-        pytest.skip(why)
+        pytest.fail(why)
     server = PgServer()
     yield server
     server.remove()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,12 +12,13 @@ import pytest
 from lawful.core.errors import AlreadyAnswered, HeadMoved
 from lawful.journal.leases import owner_of, take
 from lawful.journal.port import EffectTx, Journal
-from lawful.journal.records import Batch, Busy, DropWrites, Lease, PutCheckpoint
+from lawful.journal.records import Batch, Busy, DropWrites, Lease, PutCheckpoint, PutChunks
 from lawful.testing.conformance_kit import (
     Ids,
     answer,
     at_once,
     checkpoint,
+    digest,
     events,
     fold,
     grow,
@@ -172,10 +173,8 @@ def test_locks_of_several_threads_are_taken_in_one_order(pg: PgServer, schema: s
             journal.copy_thread(f"t{(n + k) % 6}", copy)
             tip = journal.history(f"t{k % 6}", limit=1)[0]
             row = checkpoint(later(tip.id), tip.id, step=tip.step + 1, delta=b"<x>")
-            try:
+            with contextlib.suppress(HeadMoved):
                 put(journal, f"t{k % 6}", row, expect=tip.id)
-            except HeadMoved:
-                pass
             journal.prune(f"t{(n * k) % 6}", keep_last=2)
             journal.copy_thread(copy, f"second{n}-{k}")
             journal.delete_thread(copy)
@@ -191,6 +190,51 @@ def test_locks_of_several_threads_are_taken_in_one_order(pg: PgServer, schema: s
 def _deadlocks(pg: PgServer) -> int:
     time.sleep(0.1)
     return pg.run("SELECT sum(deadlocks) FROM pg_stat_database")[0][0]
+
+
+def test_groups_that_meet_in_opposite_orders_do_not_wait_in_a_circle(pg: PgServer, schema: str) -> None:
+    """Two writers take the same threads, one forwards, one backwards, and both get as far as the one in the middle."""
+    journals = [pg.journal(schema, writers=1, busy_timeout=20) for _ in range(2)]
+    names = [f"t{n}" for n in range(17)]
+    before = _deadlocks(pg)
+    told, done = list[BaseException | None](), threading.Event()
+
+    def heard(error: BaseException | None) -> None:
+        told.append(error)
+        if len(told) == 2 * len(names):
+            done.set()
+
+    with held(pg, schema, names[8], threading.Event()):
+        for way, journal in zip((1, -1), journals, strict=True):
+            for name in names[::way]:
+                journal.submit(Batch(name, (PutChunks({digest(1): b"x"}),)), heard)
+        time.sleep(0.4)
+    assert done.wait(30)
+    assert told == [None] * 2 * len(names)
+    assert _deadlocks(pg) == before
+    for journal in journals:
+        journal.close()
+
+
+def test_of_racing_writers_in_several_journals_one_wins(pg: PgServer, schema: str) -> None:
+    """Each journal is as good as a process of its own. Case A19."""
+    journals = [pg.journal(schema, busy_timeout=20) for _ in range(5)]
+    ids = Ids()
+    tip: str | None = None
+    for turn in range(15):
+        rows = [checkpoint(ids(), tip, step=turn, delta=b"<%d>" % turn) for _ in range(5)]
+        expect = tip
+
+        def race(n: int, rows: Any = rows, expect: str | None = expect) -> None:
+            put(journals[n], "t", rows[n], expect=expect)
+
+        results = at_once(5, race)
+        (won,) = [n for n, result in enumerate(results) if result is None]
+        assert all(result is None or isinstance(result, HeadMoved) for result in results)
+        tip = rows[won].id
+    assert fold(journals[0].chain("t")) == b"".join(b"<%d>" % n for n in range(15))
+    for journal in journals:
+        journal.close()
 
 
 def test_of_racing_answers_in_two_journals_one_is_taken(pg: PgServer, schema: str) -> None:
@@ -320,15 +364,18 @@ def test_many_threads_share_two_sessions(pg: PgServer, schema: str) -> None:
     pooler.remove()
 
 
+def prepared(journal: Any) -> int:
+    """How many prepared statements the session of the journal's writer has; the journal has one."""
+    return journal._store._lanes[0].link.ask("SELECT count(*) FROM pg_prepared_statements")[0][0]
+
+
 def test_statements_are_prepared_only_where_one_asks(pg: PgServer, schema: str) -> None:
     counts: dict[bool, int] = {}
     for prepare in (False, True):
         journal = pg.journal(schema, prepare=prepare, writers=1, readers=1)
         rows = grow(journal, f"t{prepare}", 12)
         assert list(journal.history(f"t{prepare}")) == rows[::-1]
-        lane: Any = vars(vars(journal)["_store"])["_lanes"][0]
-        ask: Callable[[str], list[tuple[Any, ...]]] = lane.link.ask
-        counts[prepare] = ask("SELECT count(*) FROM pg_prepared_statements")[0][0]
+        counts[prepare] = prepared(journal)
         journal.close()
     assert counts[False] == 0
     assert counts[True] > 0

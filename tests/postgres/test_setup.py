@@ -123,7 +123,8 @@ def test_a_url_that_is_none_is_refused_without_being_told(pg: PgServer, url: str
 
 
 def test_numbers_of_connections_are_checked(pg: PgServer, schema: str) -> None:
-    for options in ({"writers": 0}, {"readers": 0}):
+    for name in ("writers", "readers"):
+        options: dict[str, Any] = {name: 0}
         with pytest.raises(ConfigurationError):
             pg.journal(schema, **options)
 
