@@ -1,0 +1,204 @@
+"""How nodes are made: plain functions become steps, pipelines become branches, pairs and maps over lists."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast, overload
+
+from lawful.core.errors import ConfigurationError, ToolError
+from lawful.core.failure import Failure
+from lawful.core.result import Result
+from lawful.pipeline.nodes import Branch, Component, Each, Id, Lambda, Par, Pipeline, Prim, function_name
+
+I = TypeVar("I")
+O = TypeVar("O")
+P = TypeVar("P")
+Q = TypeVar("Q")
+R = TypeVar("R")
+E = TypeVar("E", bound=Exception)
+
+_COROUTINE = 0x80 | 0x200
+"""The flags of the code of ``async def``: told without importing inspect."""
+
+
+class Stepper(Protocol):
+    """Makes a step of a function of one of four forms: sync or async, with a value or a Result."""
+
+    @overload
+    def __call__(self, f: Callable[[I], Awaitable[Result[O, E]]], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I], Result[O, E]], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I], Awaitable[O]], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I], O], /) -> Pipeline[I, O]: ...
+
+
+def identity(_: type[I] | None = None, /) -> Pipeline[I, I]:
+    """Hands its input on; the type is for the checker only."""
+    return Id[I]()
+
+
+def pure(f: Callable[[I], O], name: str = "") -> Pipeline[I, O]:
+    """A total function without effects, taken at its word: what it returns is the value, what it raises is a bug.
+
+    Raises: ConfigurationError, if ``f`` is an ``async def``: waiting is an effect.
+    """
+    if _is_async(f):
+        raise ConfigurationError(
+            f"pure({function_name(f)}): an async function is not pure; make it a step",
+            component="pipeline",
+            operation="pure",
+            details={"function": function_name(f)},
+        )
+    return Lambda(f, name or function_name(f), pure=True, total=True, errors=())
+
+
+@overload
+def step(f: Callable[[I], Awaitable[Result[O, E]]], /) -> Pipeline[I, O]: ...
+@overload
+def step(f: Callable[[I], Result[O, E]], /) -> Pipeline[I, O]: ...
+@overload
+def step(f: Callable[[I], Awaitable[O]], /) -> Pipeline[I, O]: ...
+@overload
+def step(f: Callable[[I], O], /) -> Pipeline[I, O]: ...
+@overload
+def step(
+    *,
+    name: str = "",
+    catch: type[Exception] | Sequence[type[Exception]] = (),
+    error: type[Failure] = ToolError,
+    blocking: bool = False,
+    total: bool = False,
+    effects: Sequence[str] = (),
+    errors: Sequence[type[Exception]] | None = None,
+) -> Stepper: ...
+def step(
+    f: Any = None,
+    /,
+    *,
+    name: str = "",
+    catch: type[Exception] | Sequence[type[Exception]] = (),
+    error: type[Failure] = ToolError,
+    blocking: bool = False,
+    total: bool = False,
+    effects: Sequence[str] = (),
+    errors: Sequence[type[Exception]] | None = None,
+) -> Any:
+    """A step of a function that may fail or act: ``@step``, or ``@step(catch=OSError, error=NetworkError)``.
+
+    A Failure that it raises becomes an Err, and so does what is of ``catch``, as an ``error`` with the exception as
+    its cause. Every other exception is a bug and passes through the whole pipeline. A sync function runs inline unless
+    it is ``blocking``: then it runs in a thread, and a cancelled run waits for it to end.
+    ``total`` says that it never ends in an error; ``effects`` and ``errors`` are what `explain` tells.
+
+    Raises: ConfigurationError, if a total step also catches or has errors, or a blocking one is an ``async def``.
+    """
+    caught = (catch,) if isinstance(catch, type) else tuple(catch)
+    if total and (caught or errors):
+        raise _refuse(name or "step", "a total step has no errors: drop total=True, or catch and errors")
+
+    def make(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
+        own = name or function_name(function)
+        if blocking and _is_async(function):
+            raise _refuse(own, "an async function does not block: drop blocking=True")
+        said = () if total else None if errors is None else tuple(errors)
+        return Lambda(
+            function,
+            own,
+            total=total,
+            blocking=blocking,
+            catch=caught,
+            error=error if caught else None,
+            effects=tuple(effects),
+            errors=said,
+        )
+
+    return make if f is None else make(f)
+
+
+def prim(component: Component[I, O]) -> Pipeline[I, O]:
+    """A component as a pipeline.
+
+    Raises: ConfigurationError, if it has no ``component_id``.
+    """
+    found = getattr(component, "component_id", None)
+    if not isinstance(found, str) or not found:
+        raise _refuse(function_name(component), "a component has a component_id, a str that is not empty")
+    return Prim(component)
+
+
+@overload
+def branch(when: Callable[[I], Awaitable[bool]], then: Pipeline[I, O], otherwise: Pipeline[I, O]) -> Pipeline[I, O]: ...
+@overload
+def branch(when: Callable[[I], Result[bool, E]], then: Pipeline[I, O], otherwise: Pipeline[I, O]) -> Pipeline[I, O]: ...
+@overload
+def branch(when: Callable[[I], bool], then: Pipeline[I, O], otherwise: Pipeline[I, O]) -> Pipeline[I, O]: ...
+def branch(when: Callable[[I], Any], then: Pipeline[I, O], otherwise: Pipeline[I, O]) -> Pipeline[I, O]:
+    """``then`` where ``when(input)`` is True, else ``otherwise``; an error of ``when`` is the branch's."""
+    return Branch(when, ((True, then),), otherwise)
+
+
+def switch(
+    key: Callable[[I], Hashable], cases: Mapping[Any, Pipeline[I, O]], *, otherwise: Pipeline[I, O]
+) -> Pipeline[I, O]:
+    """The case that equals ``key(input)``, which is called once; ``otherwise`` where there is none."""
+    return Branch(key, tuple(cases.items()), otherwise)
+
+
+@overload
+def par(a: Pipeline[I, O], /) -> Pipeline[I, tuple[O]]: ...
+@overload
+def par(a: Pipeline[I, O], b: Pipeline[I, P], /) -> Pipeline[I, tuple[O, P]]: ...
+@overload
+def par(a: Pipeline[I, O], b: Pipeline[I, P], c: Pipeline[I, Q], /) -> Pipeline[I, tuple[O, P, Q]]: ...
+@overload
+def par(
+    a: Pipeline[I, O], b: Pipeline[I, P], c: Pipeline[I, Q], d: Pipeline[I, R], /
+) -> Pipeline[I, tuple[O, P, Q, R]]: ...
+@overload
+def par(*many: Pipeline[I, O]) -> Pipeline[I, tuple[O, ...]]: ...
+def par(*many: Pipeline[Any, Any]) -> Pipeline[Any, Any]:
+    """All of them on the same input, at once; a flat tuple of their results in order.
+
+    Raises: ConfigurationError, if there is none.
+    """
+    if not many:
+        raise _refuse("par", "par needs at least one pipeline")
+    joined = many[0]
+    for one in many[1:]:
+        joined = Par(joined, one)
+    return joined >> pure(cast("Callable[[Any], tuple[Any, ...]]", _Flat(len(many))), "flat")
+
+
+def each(inner: Pipeline[I, O], *, at_once: int = 8) -> Pipeline[Sequence[I], list[O]]:
+    """``inner`` on every element of a list, at most ``at_once`` at a time; the first error cancels the rest.
+
+    Raises: ConfigurationError, if ``at_once`` is less than 1.
+    """
+    if at_once < 1:
+        raise _refuse("each", f"at_once must be at least 1, not {at_once}")
+    return Each(inner, at_once)
+
+
+class _Flat:
+    """Pairs nested to the left, as ``a & b & c`` gives them, as one tuple."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __call__(self, nested: Any) -> tuple[Any, ...]:
+        found: list[Any] = []
+        for _ in range(self.count - 1):
+            nested, last = nested
+            found.append(last)
+        return (nested, *reversed(found))
+
+
+def _is_async(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return bool(getattr(code, "co_flags", 0) & _COROUTINE)
+
+
+def _refuse(name: str, message: str) -> ConfigurationError:
+    return ConfigurationError(f"{name}: {message}", component="pipeline", operation=name, details={"step": name})

@@ -1,0 +1,173 @@
+"""A pipeline is data: the closed list of node kinds and the three operators that join them; nothing runs here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, final
+
+from lawful.core.errors import Error
+from lawful.core.failure import Failure
+from lawful.core.result import Result
+
+I_contra = TypeVar("I_contra", contravariant=True)
+O_co = TypeVar("O_co", covariant=True)
+I = TypeVar("I")
+J = TypeVar("J")
+O = TypeVar("O")
+P = TypeVar("P")
+
+
+class Component(Protocol[I_contra, O_co]):
+    """What a `Prim` holds: a model, tool, agent, retriever or graph, known by a registered name.
+
+    It may also say ``effects`` (a tuple of names), ``errors`` (a tuple of Failure classes) and ``total`` (a bool).
+    """
+
+    @property
+    def component_id(self) -> str: ...
+    def __call__(self, value: I_contra, /) -> Awaitable[Result[O_co, Error]]: ...
+
+
+class Pipeline(Generic[I_contra, O_co]):
+    """A described computation from ``I`` to ``O``; equal only to itself, so that comparing never walks a tree.
+
+    Sealed: the subclasses in this file are all there are.
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__ != __name__:
+            raise TypeError("Pipeline is sealed: compose the kinds it has, or hand a component to prim()")
+
+    def __rshift__(self, then: Pipeline[O_co, P]) -> Pipeline[I_contra, P]:
+        """``a >> b``: the output of ``a`` is the input of ``b``; an error of ``a`` skips ``b``."""
+        return Seq(self, then)
+
+    def __and__(self: Pipeline[I, O], beside: Pipeline[I, P]) -> Pipeline[I, tuple[O, P]]:
+        """``a & b``: both on the same input, at once."""
+        return Par(self, beside)
+
+    def __or__(self: Pipeline[I, O], otherwise: Pipeline[I, P]) -> Pipeline[I, O | P]:
+        """``a | b``: ``b`` on the same input, only where ``a`` ends in an error."""
+        return Fallback(self, otherwise)
+
+    if TYPE_CHECKING:  # lets the right side narrow the input: pure(len) & of_list
+
+        def __rand__(self: Pipeline[I, O], beside: Pipeline[I, P]) -> Pipeline[I, tuple[P, O]]: ...
+        def __ror__(self: Pipeline[I, O], first: Pipeline[I, P]) -> Pipeline[I, P | O]: ...
+
+    def __repr__(self) -> str:
+        name = name_of(self)
+        return f"<{type(self).__name__}{f' {name}' if name else ''}>"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Id(Pipeline[I, I]):
+    """Hands its input on: the unit of ``>>``."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Prim(Pipeline[I, O]):
+    """A registered component: the one leaf that can be written to JSON."""
+
+    component: Component[I, O]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Lambda(Pipeline[I, O]):
+    """A function of the user's, made by `pure` or `step`."""
+
+    run: Callable[[I], Any]
+    """Gives the value; unless ``pure`` also a Result or an awaitable of either."""
+    name: str
+    pure: bool = False
+    """No effect, no exception: the optimiser may fuse, move or drop it."""
+    total: bool = False
+    """Never an error, though perhaps an effect."""
+    blocking: bool = False
+    """Runs in a thread of its own."""
+    catch: tuple[type[Exception], ...] = ()
+    """Exceptions that become an ``error`` in an Err; all others but a Failure are bugs and pass."""
+    error: type[Failure] | None = None
+    effects: tuple[str, ...] = ()
+    """Names of the effects it may perform, as `explain` tells them."""
+    errors: tuple[type[Exception], ...] | None = None
+    """The errors it may end in; None: not said, read from its annotation where there is one."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Seq(Pipeline[I, O], Generic[I, J, O]):
+    """The one after the other."""
+
+    first: Pipeline[I, J]
+    then: Pipeline[J, O]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Par(Pipeline[I, tuple[O, P]], Generic[I, O, P]):
+    """Both at once."""
+
+    left: Pipeline[I, O]
+    right: Pipeline[I, P]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Branch(Pipeline[I, O]):
+    """The arm whose case equals ``when(input)``, which is called once; ``otherwise`` if there is none."""
+
+    when: Callable[[I], Any]
+    """A value, a Result, or an awaitable of either."""
+    arms: tuple[tuple[Hashable, Pipeline[I, O]], ...]
+    otherwise: Pipeline[I, O]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Fallback(Pipeline[I, O | P], Generic[I, O, P]):
+    """The second where the first ends in an error; never on a control signal or a bug."""
+
+    first: Pipeline[I, O]
+    otherwise: Pipeline[I, P]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Each(Pipeline[Sequence[I], list[O]], Generic[I, O]):
+    """``inner`` on every element of a list, at most ``at_once`` of them at a time; the results in the list's order."""
+
+    inner: Pipeline[I, O]
+    at_once: int
+
+
+Node: TypeAlias = (
+    Id[Any]
+    | Prim[Any, Any]
+    | Lambda[Any, Any]
+    | Seq[Any, Any, Any]
+    | Par[Any, Any, Any]
+    | Branch[Any, Any]
+    | Fallback[Any, Any, Any]
+    | Each[Any, Any]
+)
+"""The same nodes as a closed union, for the interpreters' `match`."""
+
+
+def name_of(node: Pipeline[Any, Any]) -> str:
+    """What a step, a component or a branch's question is called; "" for the kinds that have no name."""
+    if isinstance(node, Lambda):
+        return node.name
+    if isinstance(node, Prim):
+        return node.component.component_id
+    return function_name(node.when) if isinstance(node, Branch) else ""
+
+
+def function_name(function: object) -> str:
+    """The registered name of ``function``, else its own."""
+    return str(getattr(function, "component_id", "") or getattr(function, "__name__", "") or type(function).__name__)
