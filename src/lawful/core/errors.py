@@ -15,6 +15,7 @@ Failure                        what ``except`` catches
 │   └── GraphBuildError, ResumeRefused
 ├── ValidationError            a refused write, input or answer
 │   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged
+│   ├── InvalidNamespace, InvalidFilter
 └── InternalError              a store, or this library itself
     ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, HeadMoved, LeaseLost
 """
@@ -276,6 +277,18 @@ class InvalidThreadId(ValidationError, ValueError):
     """A thread id must be a str, int or UUID, not empty, at most 255 characters, without control characters."""
 
     code = "invalid_thread_id"
+
+
+class InvalidNamespace(ValidationError, ValueError):
+    """A store's namespace must be a tuple of non-empty str, without NUL characters and lone surrogates."""
+
+    code = "invalid_namespace"
+
+
+class InvalidFilter(ValidationError, ValueError):
+    """A store's filter has a field, an operator or a value that it must not have."""
+
+    code = "invalid_filter"
 
 
 class UnknownQuestion(ValidationError):

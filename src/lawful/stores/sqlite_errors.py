@@ -1,4 +1,4 @@
-"""What SQLite's errors mean to the caller of a journal."""
+"""What SQLite's errors mean to the caller of a journal or a store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOCKED = (5, 6)
 _DAMAGED = (11, 26)
 
 
-def translated(error: sqlite3.Error, path: str, operation: str) -> StoreError:
+def translated(error: sqlite3.Error, path: str, operation: str, component: str = "journal") -> StoreError:
     """The error of ours that stands for ``error``."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     told = str(error)
@@ -25,13 +25,13 @@ def translated(error: sqlite3.Error, path: str, operation: str) -> StoreError:
         kind, message = CorruptRecord, f"{path} is damaged, or not a SQLite database"
     else:
         kind, message = StoreError, f"SQLite refused to {operation} in {path}"
-    return kind(f"{message} ({told})", component="journal", operation=operation, details={"path": path}, cause=error)
+    return kind(f"{message} ({told})", component=component, operation=operation, details={"path": path}, cause=error)
 
 
 @contextmanager
-def translating(path: str, operation: str) -> Generator[None]:
+def translating(path: str, operation: str, component: str = "journal") -> Generator[None]:
     """Raise errors of SQLite as ours."""
     try:
         yield
     except sqlite3.Error as error:
-        raise translated(error, path, operation) from error
+        raise translated(error, path, operation, component) from error

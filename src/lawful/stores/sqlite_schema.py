@@ -111,7 +111,7 @@ def prepare(con: sqlite3.Connection, path: str, patience: float) -> None:
     con.execute("PRAGMA synchronous=NORMAL")
     if _stored(con, path) == 0:
         con.execute("PRAGMA auto_vacuum=INCREMENTAL")
-    _write_ahead(con, patience)
+    write_ahead(con, patience)
     for pragma in _SETTINGS:
         con.execute(f"PRAGMA {pragma}")
     if _stored(con, path) == version():
@@ -129,14 +129,14 @@ def prepare(con: sqlite3.Connection, path: str, patience: float) -> None:
 def migrate(con: sqlite3.Connection, since: int) -> None:
     """Bring an open transaction's file from version ``since`` to the current one."""
     for step in MIGRATIONS[since:]:
-        for statement in _statements(step):
+        for statement in statements(step):
             con.execute(statement)
     con.execute("INSERT OR REPLACE INTO meta(name, value) VALUES ('schema', ?)", (str(version()),))
     con.execute(f"PRAGMA application_id={APPLICATION}")
     con.execute(f"PRAGMA user_version={version()}")
 
 
-def _statements(script: str) -> list[str]:
+def statements(script: str) -> list[str]:
     """The single statements; ``executescript`` would commit the transaction that they belong to."""
     found: list[str] = []
     text = ""
@@ -148,7 +148,7 @@ def _statements(script: str) -> list[str]:
     return found
 
 
-def _write_ahead(con: sqlite3.Connection, patience: float) -> None:
+def write_ahead(con: sqlite3.Connection, patience: float) -> None:
     """Switch to WAL; SQLite does not wait here for others that switch the same new file, so we do."""
     deadline = time.monotonic() + patience
     while True:

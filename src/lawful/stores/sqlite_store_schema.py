@@ -1,0 +1,92 @@
+"""The table of a store's file, its version, and how a namespace is written so that its order and its prefixes are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from lawful.core.errors import NewerSchema, StoreError
+from lawful.stores.sqlite_schema import statements, write_ahead
+from lawful.stores.store_records import Namespace
+
+APPLICATION = 0x4C415753
+"""SQLite's application id of our store files: the letters LAWS. A journal's file has another."""
+
+_FIRST = """
+CREATE TABLE item(
+  row INTEGER PRIMARY KEY, scope TEXT NOT NULL, ns BLOB NOT NULL, key TEXT NOT NULL, written INTEGER NOT NULL,
+  created REAL NOT NULL, updated REAL NOT NULL, ttl REAL, expires REAL, crc INTEGER NOT NULL, value BLOB NOT NULL);
+CREATE UNIQUE INDEX item_key ON item(scope, ns, key);
+CREATE UNIQUE INDEX item_written ON item(scope, written);
+CREATE INDEX item_expires ON item(expires) WHERE expires IS NOT NULL;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Statement n brings a file from version n to n + 1; a file is at version ``len(MIGRATIONS)``."""
+
+
+def _number(con: sqlite3.Connection, pragma: str) -> int:
+    return int(con.execute(pragma).fetchone()[0])
+
+
+def stored_version(con: sqlite3.Connection, path: str) -> int:
+    """The file's version, 0 for an empty one. Raises: NewerSchema; StoreError for somebody else's database."""
+    found, known = _number(con, "PRAGMA user_version"), len(MIGRATIONS)
+    if _number(con, "PRAGMA application_id") != APPLICATION:
+        if found or _number(con, "SELECT count(*) FROM sqlite_master"):
+            raise StoreError(
+                f"{path} is a SQLite database, but not a store of this library: nothing was written to it",
+                component="store",
+                operation="open",
+                details={"path": path},
+            )
+        return 0
+    if found > known:
+        raise NewerSchema(
+            f"{path} has schema version {found}, this library knows up to {known}: update lawful to use it",
+            component="store",
+            operation="open",
+            details={"path": path, "found": str(found), "known": str(known)},
+        )
+    return found
+
+
+def prepare(con: sqlite3.Connection, path: str, patience: float) -> None:
+    """Make ``con``'s file a store of the current version in WAL mode; waits ``patience`` seconds for other processes."""
+    stored_version(con, path)
+    write_ahead(con, patience)
+    con.execute("PRAGMA synchronous=NORMAL")
+    con.execute("PRAGMA trusted_schema=OFF")
+    if stored_version(con, path) == len(MIGRATIONS):
+        return
+    con.execute("BEGIN IMMEDIATE")
+    try:
+        for step in MIGRATIONS[stored_version(con, path) :]:
+            for statement in statements(step):
+                con.execute(statement)
+        con.execute(f"PRAGMA application_id={APPLICATION}")
+        con.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
+        con.execute("COMMIT")
+    except BaseException:
+        if con.in_transaction:
+            con.execute("ROLLBACK")
+        raise
+
+
+def packed(namespace: Namespace) -> bytes:
+    """The labels in UTF-8, each ended by NUL, which no label holds.
+
+    So a namespace begins with another's labels exactly if its bytes begin with the other's, and bytes sort as tuples do.
+    """
+    return b"".join(label.encode() + b"\x00" for label in namespace)
+
+
+def unpacked(data: bytes) -> Namespace:
+    """The namespace that `packed` wrote. Raises: ValueError."""
+    if not data.endswith(b"\x00"):
+        raise ValueError("no namespace ends so")
+    return tuple(label.decode() for label in data[:-1].split(b"\x00"))
+
+
+def after(prefix: bytes) -> bytes:
+    """The least bytes above all that begin with ``prefix``, which `packed` has made of at least one label."""
+    return prefix[:-1] + b"\x01"
