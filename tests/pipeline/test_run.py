@@ -14,6 +14,7 @@ from lawful.core.result import Err, Ok, Result
 from lawful.core.signals import GraphInterrupt, OutcomeUnknown
 from lawful.pipeline import Pipeline, branch, each, identity, par, pure, run, run_sync, step, switch
 from lawful.pipeline.nodes import Lambda
+from support.pipelines import LEAVES, balanced, both, either, left, right, seq
 
 pytestmark = pytest.mark.unit
 
@@ -316,42 +317,6 @@ def test_caught_without_a_kind_is_a_tool_error() -> None:
     end = run_sync(caught, "b")
     assert isinstance(end, Err)
     assert isinstance(end.error, ToolError)
-
-
-LEAVES = 50_000
-
-
-def seq(a: Any, b: Any) -> Any:
-    return a >> b
-
-
-def both(a: Any, b: Any) -> Any:
-    return a & b
-
-
-def either(a: Any, b: Any) -> Any:
-    return a | b
-
-
-def left(join: Callable[[Any, Any], Any], leaf: Any) -> Any:
-    tree = leaf
-    for _ in range(LEAVES - 1):
-        tree = join(tree, leaf)
-    return tree
-
-
-def right(join: Callable[[Any, Any], Any], leaf: Any) -> Any:
-    tree = leaf
-    for _ in range(LEAVES - 1):
-        tree = join(leaf, tree)
-    return tree
-
-
-def balanced(join: Callable[[Any, Any], Any], leaf: Any) -> Any:
-    row = [leaf] * LEAVES
-    while len(row) > 1:
-        row = [join(*row[i : i + 2]) if i + 1 < len(row) else row[i] for i in range(0, len(row), 2)]
-    return row[0]
 
 
 @pytest.mark.parametrize("nest", [left, right, balanced])

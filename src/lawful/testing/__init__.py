@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lawful.testing.laws import LawBroken as LawBroken
     from lawful.testing.laws import check_equations as check_equations
     from lawful.testing.laws import check_laws as check_laws
+    from lawful.testing.script import Script as Script
 else:
     _TABLE = {
         "check_laws": "lawful.testing.laws",
@@ -22,6 +23,7 @@ else:
         "Life": "lawful.testing.crash",
         "CrashFound": "lawful.testing.crash",
         "LawBroken": "lawful.testing.laws",
+        "Script": "lawful.testing.script",
     }
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), _TABLE)

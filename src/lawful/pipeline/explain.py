@@ -1,0 +1,140 @@
+"""What a pipeline would do, told before it runs: its steps, components, effects, and the errors that can escape it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast, get_args, get_origin
+
+from msgspec import Struct, to_builtins
+
+from lawful.core.failure import JSON, Failure
+from lawful.core.lazy import late
+from lawful.core.result import Err
+from lawful.pipeline.nodes import Branch, Fallback, Id, Lambda, Node, Pipeline, Prim, function_name
+from lawful.pipeline.walk import fold, walk
+
+Errors = frozenset[type[Exception]]
+
+_NONE: Errors = frozenset()
+_ANY: Errors = frozenset({Failure})
+
+
+class Step(Struct, frozen=True):
+    """One leaf, or the question of a branch."""
+
+    name: str
+    kind: str
+    """"pure", "step", "component" or "choice"."""
+    effects: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    """Names of classes; "Failure" where the step does not say which."""
+
+
+class Explanation(Struct, frozen=True):
+    """A pipeline as a table; every tuple in the order of the pipeline, the sets of names sorted."""
+
+    steps: tuple[Step, ...]
+    components: tuple[str, ...]
+    effects: tuple[str, ...]
+    escapes: tuple[str, ...]
+    """The errors that the whole may end in; what a fallback handles is not among them."""
+
+    def table(self) -> str:
+        """One line a step, and what can escape."""
+        rows = [("step", "kind", "effects", "errors")]
+        rows += [(s.name, s.kind, ", ".join(s.effects) or "-", ", ".join(s.errors) or "-") for s in self.steps]
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, f"can escape: {', '.join(self.escapes) or 'nothing'}"])
+
+    def to_json(self) -> dict[str, JSON]:
+        return cast("dict[str, JSON]", to_builtins(self))
+
+
+def explain(pipeline: Pipeline[Any, Any]) -> Explanation:
+    """Looks at the description and runs none of it.
+
+    A step's errors are those it declares, else those of its annotation ``Result[..., E]``, else any Failure.
+    """
+    steps = tuple(told for node in walk(pipeline) if (told := _step(node)) is not None)
+    return Explanation(
+        steps=steps,
+        components=tuple(sorted({step.name for step in steps if step.kind == "component"})),
+        effects=tuple(sorted({effect for step in steps for effect in step.effects})),
+        escapes=_names(fold(pipeline, _escaping)),
+    )
+
+
+def _step(node: Pipeline[Any, Any]) -> Step | None:
+    match cast("Node", node):
+        case Lambda(name=name, pure=pure, effects=effects) as leaf:
+            return Step(name, "pure" if pure else "step", effects, _names(_errors(leaf)))
+        case Prim(component) as leaf:
+            return Step(component.component_id, "component", _effects(component), _names(_errors(leaf)))
+        case Branch(when):
+            return Step(function_name(when), "choice", _effects(when), _names(_asked(when)))
+        case _:
+            return None
+
+
+def _effects(thing: object) -> tuple[str, ...]:
+    return tuple(str(name) for name in getattr(thing, "effects", ()))
+
+
+def _escaping(node: Pipeline[Any, Any], inside: list[Errors]) -> Errors:
+    match cast("Node", node):
+        case Lambda() | Prim() as leaf:
+            return _errors(leaf)
+        case Fallback():
+            return inside[1] if inside[0] else _NONE
+        case Branch(when):
+            return _NONE.union(_asked(when), *inside)
+        case Id():
+            return _NONE
+        case _:
+            # One set for a long chain of like steps: a union is made only where it adds something.
+            return inside[0] if len(inside) == 1 or inside[1] <= inside[0] else inside[0] | inside[1]
+
+
+def _errors(leaf: Lambda[Any, Any] | Prim[Any, Any]) -> Errors:
+    if isinstance(leaf, Prim):
+        return _asked(leaf.component)
+    if leaf.errors is not None:
+        return frozenset(leaf.errors)
+    own = annotated_errors(leaf.run)
+    if own is None:
+        return _ANY
+    return own if leaf.error is None else own | {leaf.error}
+
+
+def _asked(function: Callable[..., Any]) -> Errors:
+    """The errors of a component or a branch's question, which may declare them in its attribute ``errors``."""
+    if getattr(function, "total", False):
+        return _NONE
+    declared = getattr(function, "errors", None)
+    if declared is not None:
+        return frozenset(declared)
+    own = annotated_errors(function)
+    return _ANY if own is None else own
+
+
+def annotated_errors(function: Callable[..., Any]) -> Errors | None:
+    """The ``E`` of a function annotated with ``Result[..., E]``; None where its annotation tells of no errors."""
+    plain = function if hasattr(function, "__code__") else getattr(function, "run", type(function).__call__)
+    try:
+        hints: dict[str, Any] = late("typing", "get_type_hints")(plain)
+    except (NameError, TypeError, AttributeError):  # a type that is there for the checker only, or no function
+        return None
+    found = [_members(arg) for arm in get_args(hints.get("return")) if get_origin(arm) is Err for arg in get_args(arm)]
+    kinds = [kind for group in found for kind in group]
+    if not kinds or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
+        return None
+    return frozenset(kinds)
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return (hint,) if isinstance(hint, type) else get_args(hint)
+
+
+def _names(errors: Errors) -> tuple[str, ...]:
+    return tuple(sorted(kind.__name__ for kind in errors))

@@ -1,0 +1,93 @@
+"""The algebra's laws on random pipelines, by what can be observed: result, error, control signal, order of effects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from lawful.core.result import Ok
+from lawful.core.signals import OutcomeUnknown
+from lawful.pipeline import from_json, optimise, pure, to_json
+from lawful.pipeline.optimise import PASSES, Pass
+from support.pipelines import ANY, BAD, GOOD, GRAVE, REGISTERED, REGISTRY, SAME, SUCCEEDING, AnyPipeline, seen
+
+pytestmark = pytest.mark.property
+
+few = settings(max_examples=60, deadline=None)
+
+
+@few
+@given(ANY)
+def test_identity_is_the_unit_of_then(t: AnyPipeline) -> None:
+    """Rows: S0-022, S0-023."""
+    assert seen(SAME >> t) == seen(t) == seen(t >> SAME)
+
+
+@few
+@given(ANY, ANY, ANY)
+def test_grouping_of_then_does_not_matter(a: AnyPipeline, b: AnyPipeline, c: AnyPipeline) -> None:
+    """Rows: S0-024."""
+    assert seen((a >> b) >> c) == seen(a >> (b >> c))
+
+
+@few
+@given(ANY, ANY, ANY)
+def test_grouping_of_fallbacks_does_not_matter(a: AnyPipeline, b: AnyPipeline, c: AnyPipeline) -> None:
+    assert seen((a | b) | c) == seen(a | (b | c))
+
+
+@few
+@given(SUCCEEDING, SUCCEEDING)
+def test_pairs_commute_up_to_swap_on_success(a: AnyPipeline, b: AnyPipeline) -> None:
+    """Rows: S0-025."""
+
+    def swap(pair: tuple[Any, Any]) -> tuple[Any, Any]:
+        return pair[1], pair[0]
+
+    (one, first), (other, second) = seen(a & b), seen((b & a) >> pure(swap))
+    assert isinstance(one, Ok)
+    assert one == other
+    assert sorted(first) == sorted(second)
+
+
+@few
+@given(SUCCEEDING)
+def test_a_fallback_on_what_succeeds_changes_nothing(t: AnyPipeline) -> None:
+    """Rows: S0-026."""
+    assert seen(t | t) == seen(t)
+
+
+@few
+@given(ANY, ANY, ANY)
+def test_what_passes_a_fallback_passes_every_fallback(a: AnyPipeline, b: AnyPipeline, c: AnyPipeline) -> None:
+    for lost in (GRAVE[0], a & GRAVE[0], GRAVE[0] & b, GRAVE[0] & BAD[0], BAD[1] & GRAVE[0], GOOD[2] >> GRAVE[0]):
+        end, _ = seen((lost | b) | c)
+        assert end == seen(lost)[0]
+    assert seen(GRAVE[0] | a)[0] == (OutcomeUnknown.__name__, str(OutcomeUnknown("op")))
+
+
+@few
+@given(ANY)
+def test_optimising_changes_nothing_that_can_be_observed(t: AnyPipeline) -> None:
+    """Rows: S0-027, S0-210."""
+    assert seen(optimise(t)) == seen(t)
+
+
+@pytest.mark.parametrize("one", PASSES, ids=lambda one: one.name)
+@few
+@given(t=ANY)
+def test_each_pass_by_itself_changes_nothing(one: Pass, t: AnyPipeline) -> None:
+    assert seen(one.rewrite(t)) == seen(t)
+
+
+@few
+@given(REGISTERED)
+def test_json_there_and_back(t: AnyPipeline) -> None:
+    """Rows: S0-021."""
+    told = json.loads(json.dumps(to_json(t)))
+    back = from_json(told, REGISTRY)
+    assert to_json(back) == told
+    assert seen(back) == seen(t)
