@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from lawful.core.result import Ok
 from lawful.core.signals import OutcomeUnknown
 from lawful.pipeline import from_json, optimise, pure, to_json
-from lawful.pipeline.optimise import PASSES, Pass
+from lawful.pipeline.optimiser import PASSES, Pass
 from support.pipelines import ANY, BAD, GOOD, GRAVE, REGISTERED, REGISTRY, SAME, SUCCEEDING, AnyPipeline, seen
 
 pytestmark = pytest.mark.property

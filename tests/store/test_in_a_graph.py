@@ -27,6 +27,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         yield made
 
 
+@pytest.fixture(params=[True, False], ids=["strict", "lenient"])
+def strict(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
 def _fan(state: State) -> list[Send]:
     return [Send("write", {"n": n}) for n in range(state.get("count", 0))]
 
@@ -43,25 +48,31 @@ def _numbers(store: Store) -> list[int]:
     return sorted(item.value["n"] for item in store.search(("run",), limit=100))
 
 
-def test_fifty_tasks_of_a_step_write_at_once(store: Store) -> None:
+def test_fifty_tasks_of_a_step_write_at_once(store: Store, strict: bool) -> None:
     """Rules: 209. Rows: S1-K12."""
     graph = (
-        StateGraph(State).add_node("write", _write).add_conditional_edges(START, _fan, ["write"]).compile(store=store)
+        StateGraph(State, strict=strict)
+        .add_node("write", _write)
+        .add_conditional_edges(START, _fan, ["write"])
+        .compile(store=store)
     )
     graph.invoke({"count": 50})
     assert _numbers(store) == list(range(50))
 
 
-async def test_fifty_async_tasks_of_a_step_write_at_once(store: Store) -> None:
+async def test_fifty_async_tasks_of_a_step_write_at_once(store: Store, strict: bool) -> None:
     """Rules: 209. Rows: S1-K12."""
     graph = (
-        StateGraph(State).add_node("write", _awrite).add_conditional_edges(START, _fan, ["write"]).compile(store=store)
+        StateGraph(State, strict=strict)
+        .add_node("write", _awrite)
+        .add_conditional_edges(START, _fan, ["write"])
+        .compile(store=store)
     )
     await graph.ainvoke({"count": 50})
     assert _numbers(store) == list(range(50))
 
 
-def test_threads_of_runs_share_it(store: Store) -> None:
+def test_threads_of_runs_share_it(store: Store, strict: bool) -> None:
     """Rules: 209."""
 
     def count(state: State) -> State:
@@ -72,6 +83,9 @@ def test_threads_of_runs_share_it(store: Store) -> None:
         return {"n": visits}
 
     graph = (
-        StateGraph(State).add_node(count).add_edge(START, "count").compile(checkpointer=MemoryJournal(), store=store)
+        StateGraph(State, strict=strict)
+        .add_node(count)
+        .add_edge(START, "count")
+        .compile(checkpointer=MemoryJournal(), store=store)
     )
     assert [graph.invoke({"count": 0}, thread=thread)["n"] for thread in ("t1", "t2", "t1")] == [1, 2, 3]

@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from lawful.core.reducers import add_messages as add_messages
     from lawful.core.reducers import append as append
     from lawful.core.retry import RetryPolicy as RetryPolicy
+    from lawful.graph.asking import Interrupt as Interrupt
+    from lawful.graph.asking import interrupt as interrupt
     from lawful.graph.builder import StateGraph as StateGraph
     from lawful.graph.channels import AnyValue as AnyValue
     from lawful.graph.channels import BinaryOperatorAggregate as BinaryOperatorAggregate
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from lawful.graph.command import Send as Send
     from lawful.graph.compiled import AsyncStream as AsyncStream
     from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
-    from lawful.graph.interrupt import Interrupt as Interrupt
-    from lawful.graph.interrupt import interrupt as interrupt
     from lawful.graph.managed import IsLastStep as IsLastStep
     from lawful.graph.managed import RemainingSteps as RemainingSteps
     from lawful.graph.outcome import Done as Done
@@ -60,7 +60,7 @@ _WHERE = {
     ),
     "lawful.graph.command": ("END", "START", "UNSET", "Command", "Overwrite", "Send"),
     "lawful.graph.compiled": ("AsyncStream", "CompiledStateGraph"),
-    "lawful.graph.interrupt": ("Interrupt", "interrupt"),
+    "lawful.graph.asking": ("Interrupt", "interrupt"),
     "lawful.graph.managed": ("IsLastStep", "RemainingSteps"),
     "lawful.graph.outcome": ("Done", "Failed", "Paused", "RunResult"),
     "lawful.graph.policies": ("CachePolicy", "TimeoutPolicy"),

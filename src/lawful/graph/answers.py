@@ -18,6 +18,22 @@ UNDECIDED = (
 )
 
 
+ANSWERS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, list, dict)}
+"""The types that an answer can be held to."""
+
+
+def fits(value: Any, answer_type: str) -> bool:
+    """Whether an answer is of the type that its question asked for; "" takes anything."""
+    if answer_type == "approved":
+        return isinstance(value, (bool, Approved))
+    wanted = ANSWERS.get(answer_type)
+    if wanted is None:
+        return True
+    if wanted is float:
+        return type(value) in (int, float)
+    return isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
+
+
 def answer(m: Standing, resume: Any, asked: dict[str, Question], by: str) -> None:
     """Note the answers that ``resume`` gives, and let tasks sleep on whose questions have none.
 
@@ -54,9 +70,10 @@ def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question]) -> bool
             operation="resume",
             details={"thread": m.run.thread or "", "question": qid},
         )
-    if question.answer_type == "approved" and not isinstance(value, (bool, Approved)):
+    if not fits(value, question.answer_type):
+        wanted = "True or False" if question.answer_type == "approved" else f"a value of type {question.answer_type}"
         raise ValidationError(
-            f"Question {qid} is answered by True or False, not by {value!r:.100}",
+            f"Question {qid} is answered by {wanted}, not by {value!r:.100}",
             component="graph",
             operation="resume",
             details={"question": qid},

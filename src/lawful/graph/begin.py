@@ -12,12 +12,13 @@ from lawful.core.errors import (
 from lawful.core.questions import Question
 from lawful.graph import orders as o
 from lawful.graph.answers import answer
-from lawful.graph.apply import merge, store
+from lawful.graph.apply import finish, merge, store
 from lawful.graph.command import ROOT, START, Command
 from lawful.graph.machine import Machine
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
 from lawful.graph.restore import Done, Restored, Saved, compatible
+from lawful.graph.standing import subscribed
 from lawful.graph.task import DONE, Task
 
 
@@ -277,6 +278,9 @@ def _write_null(m: Machine, null: Task) -> None:
         task = m.task(m.program.nodes[packet.node], len(pushed), packet.arg)
         task.timeout = packet.timeout
         pushed.append(task)
+    if not pulled and not pushed and m.program.finishing:  # a deferred node, and nothing else to wait for
+        waiting = subscribed(m.program, m.values, finish(m.program, m.values))
+        pulled = [m.task(m.program.nodes[n]) for n in sorted(waiting)]
     m.tasks = [*pulled, *pushed]
     for position, task in enumerate(m.tasks):
         task.position = position

@@ -94,6 +94,14 @@ class StateGraph(Generic[S]):
         if self.compiled:
             _log.warning("Adding a node to a graph that has been compiled: the compiled graph does not change.")
         graph = subgraph_of(fn)
+        if graph is not None and graph.checkpointer not in (None, True, False):
+            raise GraphBuildError(
+                f"Node {name!r} is a graph with a journal of its own; inside another it uses that one's: compile it with"
+                " checkpointer=None, or True to keep its state over visits",
+                component="graph",
+                operation="add_node",
+                details={"node": name},
+            )
         if graph is None and not callable(fn):
             raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
         if graph is None and takes_nothing(fn):

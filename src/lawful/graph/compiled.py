@@ -21,7 +21,7 @@ from lawful.graph.nesting import input_view, nested
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
 from lawful.graph.program import Program
-from lawful.graph.running import AsyncStream, adrive, astream, drive, stream, stream_loop, told
+from lawful.graph.running import AsyncStream, adrive, astream, drive, settled, stream, stream_loop, told
 from lawful.graph.session import Options, Session
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
@@ -216,6 +216,11 @@ class CompiledStateGraph(Views, Generic[S]):
 
     def _typed(self, outcome: o.Outcome, session: Session) -> RunResult[S]:
         thread = session.run.thread
+        signals = isinstance(outcome, o.Halted) or (
+            isinstance(outcome, o.Broke) and isinstance(outcome.error, ControlSignal)
+        )
+        if session.nested and signals:
+            settled(outcome, session)  # inside a node a pause is a signal, however the graph was called
         match outcome:
             case o.Ended(output):
                 return Done(self._instance(session, output), thread)

@@ -46,6 +46,7 @@ def target_of(config: Any, thread: Any = None) -> Target:
             f"config['configurable'] must be a dict, got {type(held).__name__}", component="graph", operation="config"
         )
     inner = cast("Mapping[str, Any]", held)
+    _check_form(told, inner)
     given = thread if thread is not None else inner.get("thread_id")
     key = thread_key(given) if given is not None else None
     checkpoint, ns = inner.get("checkpoint_id"), inner.get("checkpoint_ns") or ""
@@ -54,6 +55,21 @@ def target_of(config: Any, thread: Any = None) -> Target:
     if not isinstance(ns, str):
         raise _wrong("checkpoint_ns", ns)
     return Target(key, ns, checkpoint, inner.get("checkpoint_map") or {})
+
+
+def _check_form(told: Mapping[str, Any], inner: Mapping[Any, Any]) -> None:
+    odd = next((k for k in inner if not isinstance(k, str)), None)
+    if odd is not None:
+        raise ConfigurationError(
+            f"configurable has the key {odd!r}: keys are str", component="graph", operation="config"
+        )
+    for name, kinds in (("metadata", Mapping), ("tags", (list, tuple))):
+        if told.get(name) is not None and not isinstance(told[name], kinds):
+            raise ConfigurationError(
+                f"config[{name!r}] must be a {'dict' if kinds is Mapping else 'list'}, got {type(told[name]).__name__}",
+                component="graph",
+                operation="config",
+            )
 
 
 def _wrong(name: str, value: Any) -> ConfigurationError:

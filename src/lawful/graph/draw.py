@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -12,6 +13,20 @@ from lawful.graph.command import END, START
 from lawful.graph.parts import Blueprint, subgraph_of
 from lawful.graph.signature import unwrap
 
+_WORDS = (
+    "end",
+    "graph",
+    "subgraph",
+    "style",
+    "class",
+    "classdef",
+    "click",
+    "default",
+    "flowchart",
+    "linkstyle",
+    "call",
+    "href",
+)
 _CSS = ("classDef default fill:#f2f0ff,line-height:1.2", "classDef first fill-opacity:0", "classDef last fill:#bfb6fc")
 
 
@@ -69,12 +84,20 @@ class Drawing:
 
 
 def _id(name: str) -> str:
-    """A name as Mermaid takes it: letters, digits and underscores; anything else as its code point."""
-    return re.sub(r"[^A-Za-z0-9_]", lambda m: f"_{ord(m[0]):x}_", name)
+    """A name as Mermaid takes it: letters, digits, underscores; no two names share one, none is a word of Mermaid's."""
+    safe = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    if safe != name or name.lower() in _WORDS:
+        return f"{safe}_{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
+    return safe
 
 
 def _label(text: str) -> str:
-    return text.replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+    return (
+        re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
+        .replace('"', "&quot;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+    )
 
 
 def _arrows(graph: Blueprint) -> list[Arrow]:

@@ -80,7 +80,7 @@ class Machine(Standing):
         if task.status == FAILED and not self.failing and self.cancelled is None:
             policy = _policy(task)
             if policy is not None and task.attempt < policy.max_attempts:
-                return (o.Sleep(task, policy.delay(task.attempt, self.run.clock.random())),)
+                return self._retry(task, policy)
         self.running -= 1
         self.ended_tasks.append(task)
         if task.status != DONE:
@@ -99,6 +99,12 @@ class Machine(Standing):
             self.save(task)
             return (*stop, *self.flush())
         return stop
+
+    def _retry(self, task: Task, policy: RetryPolicy) -> Sequence[o.Order]:
+        """Another attempt, in a slot of its own: what is left over of the one before stays closed out."""
+        again = task.again()
+        self.tasks = [again if t is task else t for t in self.tasks]
+        return (o.Sleep(again, policy.delay(task.attempt, self.run.clock.random())),)
 
     def _worth_saving(self, task: Task) -> bool:
         return task.status in (DONE, ASKED, FAILED) or (task.status == CANCELLED and task.error is not None)

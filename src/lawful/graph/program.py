@@ -60,6 +60,7 @@ class Node:
         "hidden",
         "inbox",
         "is_async",
+        "key",
         "managed",
         "marks",
         "metadata",
@@ -84,6 +85,9 @@ class Node:
         """Whether its function is."""
         self.view = view
         self.accept = accept
+        # A name may hold the marks that a step key is made of; no two places may share one.
+        self.key = name if name.isidentifier() else "".join(c if c not in "%/#@" else f"%{ord(c):02X}" for c in name)
+        """The name as step keys have it."""
         self.managed: Mapping[str, type[Managed]] = {}
         self.routers: tuple[Router, ...] = ()
         self.targets: tuple[str, ...] = ()

@@ -114,7 +114,14 @@ def _is_optional(typ: Any, hint: Any) -> bool:
     return origin is NotRequired or (origin is not Required and not getattr(typ, "__total__", True))
 
 
+_RESERVED = ("__root__", "__start__", "__end__", "__interrupt__", "__overwrite__", "__pregel_tasks", "__metadata__")
+
+
 def _add_key(schema: Schema, key: str, hint: Any) -> None:
+    if schema.kind != "root" and (key in _RESERVED or key.startswith(("branch:to:", "join:"))):
+        raise GraphBuildError(
+            f"State key {key!r} of {schema.name} is reserved for the engine", component="graph", operation="StateGraph"
+        )
     plain, channel, managed = channel_of(hint, key)
     schema.annotations[key] = plain
     if managed is not None:

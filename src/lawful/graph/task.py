@@ -94,7 +94,8 @@ class Task(Slot):
     @property
     def step_key(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Namespace path with visits, node name, and a Send's index."""
-        tail = self.node if self.index < 0 else f"{self.node}#{self.index}"
+        key = self.task_node.key
+        tail = key if self.index < 0 else f"{key}#{self.index}"
         return f"{self.base.path}/{tail}" if self.base.path else tail
 
     @property
@@ -129,22 +130,17 @@ class Task(Slot):
     # One attempt, in the order the drivers call it
 
     def begin(self) -> None:
-        """Start an attempt: clear what an earlier one left behind."""
-        if self.attempt:
-            self._again()
+        """Start an attempt."""
         self.attempt += 1
         self.writes = []
 
-    def _again(self) -> None:
-        if self.first_attempt is None:
-            self.first_attempt = self.run.clock.now()
-        self.signal = None
-        self.closed = self.swallowed = False
-        self.counts = None
-        self.fault = self.error = None
-        self.targets = self.sends = None
-        self.merged, self.merged_at = None, -1
-        self.blob = None
+    def again(self) -> Task:
+        """The slot of the next attempt of the same task."""
+        made = Task(self.base, self.task_node, self.index, self.arg)
+        made.attempt = self.attempt
+        made.first_attempt = self.began()
+        made.position, made.given, made.timeout, made._id = self.position, self.given, self.timeout, self._id
+        return made
 
     def began(self) -> float:
         """When the first attempt began, as far as anybody asked."""

@@ -114,6 +114,7 @@ class _Update:
             machine.rebase()
         else:
             machine.step = -1
+            machine.rebase()
         return machine
 
     def _apply(self, m: Machine, restored: Restored | None, updates: Sequence[StateUpdate], *, forked: bool) -> None:
@@ -138,25 +139,31 @@ class _Update:
 
     def _finished(self, m: Machine, restored: Restored | None) -> None:
         """What the unfinished step's tasks had saved stays true when the newest checkpoint is updated."""
-        if restored is None or not restored.null_parts:
+        if restored is None or self.target.checkpoint is not None:
             return
         m.null_parts, m.null_refs = restored.null_parts, restored.null_refs
+        changed, _ = tried(self.program, m.values, self._saved(m, restored))
+        store(m.values, changed)
+
+    def _saved(self, m: Machine, restored: Restored) -> list[Task]:
+        """The tasks of the unfinished step that had finished."""
+        done: list[Task] = []
+        for place, entry in enumerate(restored.head.tasks):
+            node = self.program.nodes.get(entry[0])
+            if node is None:
+                continue
+            task = m.task(node, entry[1])
+            task.position = place
+            saved = restored.saved.get(task.id)
+            if saved is not None and saved.done is not None:
+                task.writes = [(k, v) for k, v in saved.done[0] if k in self.program.kinds]
+                task.status, task.blob, task.refs = DONE, saved.blob, saved.refs
+                done.append(task)
+        return done
 
     def _close(self, m: Machine, restored: Restored | None) -> None:
         """END: what was pending, its finished writes included, is over."""
-        done: list[Task] = []
-        if restored is not None:
-            for place, entry in enumerate(restored.head.tasks):
-                node = self.program.nodes.get(entry[0])
-                if node is None:
-                    continue
-                task = m.task(node, entry[1])
-                task.position = place
-                saved = restored.saved.get(task.id)
-                if saved is not None and saved.done is not None:
-                    task.writes = [(k, v) for k, v in saved.done[0]]
-                    task.status, task.blob, task.refs = DONE, saved.blob, saved.refs
-                    done.append(task)
+        done = self._saved(m, restored) if restored is not None else []
         changed, wrong = tried(self.program, m.values, done)
         if wrong is not None:
             done = []  # a conflict: the last good state stays
@@ -202,6 +209,10 @@ class _Update:
 
     def _written(self, m: Machine, restored: Restored | None, one: StateUpdate) -> Task:
         name = one.as_node if one.as_node is not None else self._author(restored)
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidUpdateError(
+                f"as_node is a node's name, got {name!r:.80}", component="graph", operation="update_state"
+            )
         node = self.program.nodes.get(START if name == INPUT else name)
         if node is None or name == END:
             raise InvalidUpdateError(
@@ -216,6 +227,13 @@ class _Update:
         attempt(task, m.recorder)
         if task.error is not None:
             raise task.error
+        if task.status != DONE:
+            raise InvalidUpdateError(
+                f"An update as node {name!r} must be plain state: it cannot ask a question or command a parent graph",
+                component="graph",
+                operation="update_state",
+                details={"node": name},
+            )
         return task
 
     def _place(self, restored: Restored | None, name: str) -> int:

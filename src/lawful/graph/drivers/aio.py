@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextvars import copy_context
 from typing import Any
 
-from lawful.core.errors import StoreError, ValidationError
 from lawful.graph import orders as o
 from lawful.graph.attempt import attempt, attempt_async
 from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
@@ -218,6 +217,11 @@ class AsyncDriver(Driver):
         except asyncio.CancelledError as error:
             task.status = CANCELLED
             self.local.append(o.Cancelled(error))
+        else:
+            me = asyncio.current_task()
+            if me is not None and me.cancelling() > self.cancelling:  # the node swallowed it; it was ours to obey
+                self.cancelling = me.cancelling()
+                self.local.append(o.Cancelled(asyncio.CancelledError()))
         self.local.append(o.TaskEnded(task))
 
     def _fly(self, task: Task) -> None:
@@ -249,7 +253,7 @@ class AsyncDriver(Driver):
         if not deal.journal.blocking:
             try:
                 deal.journal.commit(batch)
-            except (StoreError, ValidationError) as error:
+            except BaseException as error:  # noqa: BLE001 - the seam: whatever a journal raises, nothing was written
                 self.local.append(o.CommitRefused(error))
             else:
                 self.local.append(o.Committed())

@@ -9,7 +9,6 @@ from collections.abc import Generator, Sequence
 from contextvars import copy_context
 from typing import Any
 
-from lawful.core.errors import StoreError, ValidationError
 from lawful.graph import orders as o
 from lawful.graph.attempt import attempt
 from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
@@ -45,10 +44,14 @@ class SyncDriver(Driver):
 
     def run(self, orders: Sequence[o.Order]) -> o.Outcome:
         """Carry out the first orders and all that follow, to the end."""
-        self.carry(orders)
-        while self.outcome is None:
-            self.turn()
-        return self.outcome
+        try:
+            self.carry(orders)
+            while self.outcome is None:
+                self.turn()
+            return self.outcome
+        finally:
+            for task in self.flying:  # only after an interruption of the pump itself
+                task.closed = True
 
     def stream(self, orders: Sequence[o.Order]) -> Generator[Any, None, None]:
         """The same, giving chunks as they come; the outcome is in ``outcome`` at the end."""
@@ -182,7 +185,7 @@ class SyncDriver(Driver):
             return
         try:
             deal.journal.commit(batch)
-        except (StoreError, ValidationError) as error:
+        except BaseException as error:  # noqa: BLE001 - the seam: whatever a journal raises, nothing was written
             self.local.append(o.CommitRefused(error))
         else:
             self.local.append(o.Committed())

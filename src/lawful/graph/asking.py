@@ -12,6 +12,7 @@ from lawful.core.context import here
 from lawful.core.errors import InvalidUpdateError, NotInRun, QuestionChanged, ValidationError
 from lawful.core.questions import Approved, Question
 from lawful.core.signals import GraphInterrupt, latch
+from lawful.graph.answers import ANSWERS, fits
 from lawful.graph.task import Task
 from lawful.journal.records import Answer, Batch, PutAnswer
 
@@ -36,6 +37,13 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
     NotInRun outside a node; QuestionChanged (strict) where a re-entered node asks something else under an answered id;
     InvalidUpdateError where two unnamed questions are asked at once.
     """
+    if answer is not None and answer is not Approved and answer not in ANSWERS.values():
+        raise InvalidUpdateError(
+            f"interrupt(answer=...) takes Approved or one of {', '.join(ANSWERS)}: what a person's answer can be held to"
+            " before it is accepted",
+            component="graph",
+            operation="interrupt",
+        )
     slot = here("interrupt")
     if not isinstance(slot, Task):
         raise NotInRun("interrupt works only inside a node of a graph", component="run", operation="interrupt")
@@ -51,7 +59,7 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
         id=qid,
         node=slot.node,
         name=name or "",
-        answer_type="approved" if answer is Approved else "",
+        answer_type="approved" if answer is Approved else answer.__name__ if answer is not None else "",
         digest=digest(slot, value),
         ns=slot.base.ns,
         checkpoint=slot.base.checkpoint,
@@ -135,7 +143,7 @@ def _answered(task: Task, qid: str, value: Any, held: list[Any], answer: Any) ->
         if isinstance(given, Approved):
             return given
         return Approved(given, held[2] if len(held) > 2 else "")
-    if not isinstance(given, answer):
+    if not fits(given, answer.__name__):
         raise ValidationError(
             f"Question {qid} of node {task.node!r} wants an answer of type {answer.__name__}, got {type(given).__name__}",
             component="graph",
