@@ -10,7 +10,14 @@ from typing import Any, Protocol
 
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Run, current_task
-from lawful.core.errors import AlreadyAnswered, ConfigurationError, EmptyInputError, ThreadBusy, UnknownQuestion
+from lawful.core.errors import (
+    AlreadyAnswered,
+    ConfigurationError,
+    EmptyInputError,
+    GraphRecursionError,
+    ThreadBusy,
+    UnknownQuestion,
+)
 from lawful.core.lazy import late
 from lawful.graph import orders as o
 from lawful.graph.begin import Seed, begin
@@ -135,6 +142,7 @@ class Session:
         if self.nested:
             assert slot is not None
             parent = slot.run
+            _check_depth(parent)
             run = Run(
                 run_id=f"{parent.run_id}.{next(_count)}",
                 parent=parent,
@@ -329,6 +337,23 @@ class Session:
 
 class ThreadMissing(ConfigurationError, ValueError):
     """A journaled run needs a thread."""
+
+
+_DEEPEST = 48
+"""Graphs inside graphs: what still leaves the stack room for the nodes and the codec of the innermost one."""
+
+
+def _check_depth(run: Run) -> None:
+    depth, at = 1, run
+    while at.parent is not None:
+        depth, at = depth + 1, at.parent
+    if depth > _DEEPEST:
+        raise GraphRecursionError(
+            f"Graphs are nested {depth} deep; a graph that calls itself must come to an end before {_DEEPEST}",
+            component="graph",
+            operation="invoke",
+            details={"depth": str(depth)},
+        )
 
 
 def _slot() -> Task | None:
