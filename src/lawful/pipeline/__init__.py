@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from lawful.pipeline.build import pure as pure
     from lawful.pipeline.build import step as step
     from lawful.pipeline.build import switch as switch
-    from lawful.pipeline.draw import draw as draw
-    from lawful.pipeline.draw import draw_mermaid as draw_mermaid
-    from lawful.pipeline.explain import Explanation as Explanation
-    from lawful.pipeline.explain import explain as explain
+    from lawful.pipeline.drawing import draw as draw
+    from lawful.pipeline.drawing import draw_mermaid as draw_mermaid
+    from lawful.pipeline.explaining import Explanation as Explanation
+    from lawful.pipeline.explaining import explain as explain
     from lawful.pipeline.machine import run as run
     from lawful.pipeline.machine import run_sync as run_sync
     from lawful.pipeline.nodes import Component as Component
     from lawful.pipeline.nodes import Node as Node
     from lawful.pipeline.nodes import Pipeline as Pipeline
-    from lawful.pipeline.optimise import optimise as optimise
-    from lawful.pipeline.walk import count as count
-    from lawful.pipeline.walk import names as names
-    from lawful.pipeline.walk import walk as walk
+    from lawful.pipeline.optimiser import optimise as optimise
+    from lawful.pipeline.walking import count as count
+    from lawful.pipeline.walking import names as names
+    from lawful.pipeline.walking import walk as walk
     from lawful.pipeline.wire import Registry as Registry
     from lawful.pipeline.wire import from_json as from_json
     from lawful.pipeline.wire import to_json as to_json
@@ -45,17 +45,17 @@ else:
         "each": "lawful.pipeline.build",
         "run": "lawful.pipeline.machine",
         "run_sync": "lawful.pipeline.machine",
-        "walk": "lawful.pipeline.walk",
-        "count": "lawful.pipeline.walk",
-        "names": "lawful.pipeline.walk",
-        "explain": "lawful.pipeline.explain",
-        "Explanation": "lawful.pipeline.explain",
-        "draw": "lawful.pipeline.draw",
-        "draw_mermaid": "lawful.pipeline.draw",
+        "walk": "lawful.pipeline.walking",
+        "count": "lawful.pipeline.walking",
+        "names": "lawful.pipeline.walking",
+        "explain": "lawful.pipeline.explaining",
+        "Explanation": "lawful.pipeline.explaining",
+        "draw": "lawful.pipeline.drawing",
+        "draw_mermaid": "lawful.pipeline.drawing",
         "to_json": "lawful.pipeline.wire",
         "from_json": "lawful.pipeline.wire",
         "Registry": "lawful.pipeline.wire",
-        "optimise": "lawful.pipeline.optimise",
+        "optimise": "lawful.pipeline.optimiser",
     }
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), _TABLE)

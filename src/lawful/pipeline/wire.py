@@ -24,7 +24,7 @@ from lawful.pipeline.nodes import (
     function_name,
     name_of,
 )
-from lawful.pipeline.walk import fold
+from lawful.pipeline.walking import fold
 
 I = TypeVar("I")
 O = TypeVar("O")

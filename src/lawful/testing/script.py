@@ -10,7 +10,7 @@ from lawful.core.failure import nearest
 from lawful.core.result import Err, Ok, Result
 from lawful.pipeline.machine import Leaf, interpret
 from lawful.pipeline.nodes import Pipeline, name_of
-from lawful.pipeline.walk import walk
+from lawful.pipeline.walking import walk
 
 I = TypeVar("I")
 O = TypeVar("O")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 
 from lawful.pipeline.nodes import Branch, Each, Fallback, Id, Lambda, Node, Par, Pipeline, Prim, Seq
-from lawful.pipeline.walk import children, fold, parts
+from lawful.pipeline.walking import children, fold, parts
 
 I = TypeVar("I")
 O = TypeVar("O")

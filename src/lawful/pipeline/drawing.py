@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from lawful.pipeline.nodes import Branch, Each, Fallback, Id, Lambda, Node, Par, Pipeline, Prim, Seq, name_of
-from lawful.pipeline.walk import fold, parts
+from lawful.pipeline.walking import fold, parts
 
 _DEEPEST = 40
 """Levels that the outline indents; below it says the depth as a number."""

@@ -11,7 +11,7 @@ from lawful.core.failure import JSON, Failure
 from lawful.core.lazy import late
 from lawful.core.result import Err
 from lawful.pipeline.nodes import Branch, Fallback, Id, Lambda, Node, Pipeline, Prim, function_name
-from lawful.pipeline.walk import fold, walk
+from lawful.pipeline.walking import fold, walk
 
 Errors = frozenset[type[Exception]]
 
