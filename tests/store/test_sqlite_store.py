@@ -235,13 +235,46 @@ def test_a_forked_child_opens_the_file_anew(tmp_path: Path) -> None:
         "print(sorted(item.key for item in store.search(())))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "s.db")],
+        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "s.db")],
         env=environment(),
         capture_output=True,
         text=True,
         timeout=60,
     )
     assert (done.stdout, done.stderr) == ("['child', 'parent', 'parent again']\n", "")
+
+
+def test_a_child_forked_in_the_midst_of_a_write_is_not_stuck(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, threading\n"
+        "from lawful.stores.sqlite_store import SQLiteStore\n"
+        "store = SQLiteStore(sys.argv[1])\n"
+        "store.put(('a',), 'before', {})\n"
+        "inside, on = threading.Event(), threading.Event()\n"
+        "def work(tx):\n"
+        "    tx.write(('a',), 'during', b'{}', None)\n"
+        "    inside.set()\n"
+        "    on.wait()\n"
+        "writer = threading.Thread(target=store.run, args=('local', work), kwargs={'writing': True})\n"
+        "writer.start()\n"
+        "inside.wait()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    signal.alarm(20)\n"
+        "    os._exit(0 if [item.key for item in store.search(())] == ['before'] else 1)\n"
+        "assert os.waitpid(pid, 0)[1] == 0\n"
+        "on.set()\n"
+        "writer.join()\n"
+        "print([item.key for item in store.search(())])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "s.db")],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("['during', 'before']\n", "")
 
 
 def test_what_is_touched_by_a_read_is_written_down(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from lawful.core.clock import FixedClock
 from lawful.core.errors import ConfigurationError, InvalidFilter, InvalidNamespace, StoreError, ValidationError
-from lawful.stores.store_port import Store
+from lawful.stores.store_port import Store, StoreTx
 from lawful.stores.store_records import (
     ANY,
     Item,
@@ -113,14 +115,48 @@ class ItemPromises(StoreSuite):
             store.put(("a",), "k", {})
 
     def test_fifty_writers_lose_nothing(self, store: Store) -> None:
-
         def write(n: int) -> None:
             store.put(("team", f"w{n}"), "own", {"n": n})
+            assert [item.value for item in store.search(("team", f"w{n}"))] == [{"n": n}]
             store.put(("team",), "shared", {"n": n})
+            assert store.list_namespaces(prefix=("team", f"w{n}")) == [("team", f"w{n}")]
 
-        assert [error for error in at_once(50, write) if error is not None] == []
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            assert [error for error in at_once(50, write) if error is not None] == []
+        finally:
+            sys.setswitchinterval(before)
         assert sorted(i.value["n"] for i in store.search(("team",), limit=100) if i.key == "own") == list(range(50))
         assert len([i for i in store.search(("team",), limit=100) if i.key == "shared"]) == 1
+
+    def test_a_transaction_sees_one_state(self, store: Store) -> None:
+        store.put(("a",), "k", {"n": 1})
+        other = threading.Thread(target=store.put, args=(("a",), "l", {}))
+
+        def work(tx: StoreTx) -> list[list[str]]:
+            before = [row.key for row in tx.rows(())]
+            other.start()
+            other.join(0.05)
+            return [before, [row.key for row in tx.rows(())]]
+
+        assert store.run(store.scope, work, writing=False) == [["k"], ["k"]]
+        other.join()
+        assert len(store.search(())) == 2
+
+    def test_nothing_stays_of_a_transaction_that_raises(self, store: Store) -> None:
+        store.put(("a",), "k", {"n": 1}, ttl=1)
+
+        def work(tx: StoreTx) -> None:
+            tx.write(("a",), "k", b'{"n":2}', None)
+            tx.write(("a",), "l", b"{}", None)
+            tx.remove(("a",), "k")
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            store.run(store.scope, work, writing=True)
+        assert [(item.key, item.value) for item in store.search(())] == [("k", {"n": 1})]
+        store.put(("a",), "l", {})
 
 
 class NamespacePromises(StoreSuite):

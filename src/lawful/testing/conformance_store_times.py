@@ -30,6 +30,7 @@ class TimePromises(StoreSuite):
         store.put(("b",), "k", {})
         clock.advance(59)
         assert store.get(("a",), "k", refresh_ttl=False) is not None
+        assert len(store.search(("a",), refresh_ttl=False)) == 1
         clock.advance(1)
         assert store.get(("a",), "k") is None
         assert [item.namespace for item in store.search(())] == [("b",)]
