@@ -163,6 +163,7 @@ async def test_a_failure_cancels_and_awaits_the_sibling(swap: bool) -> None:
 
 
 async def test_of_several_errors_the_leftmost_wins() -> None:
+    """Rows: S0-014."""
     assert await run(failing(BAD) & failing(DOWN), 1) == Err(BAD)
     assert await run(step(Sibling(BAD)) & step(fail_later), 1) == Err(BAD)
     assert await run(step(fail_later) & step(Sibling(BAD)), 1) == Err(DOWN)
@@ -321,6 +322,7 @@ def test_caught_without_a_kind_is_a_tool_error() -> None:
 
 @pytest.mark.parametrize("nest", [left, right, balanced])
 async def test_no_nest_is_too_deep(nest: Callable[..., Any]) -> None:
+    """Rows: S0-013."""
     assert await run(nest(seq, pure(value)), 0) == Ok(LEAVES)
     assert await run(nest(either, failing(DOWN)) | SAME, 7) == Ok(7)
     tree = await run(nest(both, SAME), 7)
