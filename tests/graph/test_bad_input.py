@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from lawful.core.errors import (
+    ConfigurationError,
     CorruptRecord,
     Failure,
     GraphBuildError,
@@ -676,4 +677,26 @@ def test_unknown_keyword_arguments_are_refused(drive: Drive, journal: Journal) -
         drive.invoke(graph, {"log": []}, on("t"), stream_moda="values")
     with pytest.raises(TypeError):
         builder(Log).add_node("node", homemade_function, retry=1)
+    assert list(journal.threads()) == []
+
+
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ({"configurable": {"thread_id": "t", 1: 2}}, "1"),
+        ({"configurable": {"thread_id": "t"}, "metadata": "text"}, "metadata"),
+        ({"configurable": {"thread_id": "t"}, "metadata": [1]}, "metadata"),
+        ({"configurable": {"thread_id": "t"}, "tags": 5}, "tags"),
+    ],
+)
+def test_keys_metadata_and_tags_of_another_form_are_refused(
+    odd: Any, named: str, drive: Drive, journal: Journal
+) -> None:
+    """Before anything is written.
+
+    Rows: S1-080
+    """
+    graph = mended(drive, journal)
+    with pytest.raises(ConfigurationError, match=named):
+        drive.stream(graph, {"log": []}, odd, stream_mode="tasks")
     assert list(journal.threads()) == []

@@ -384,3 +384,15 @@ def test_a_cache_is_refused_and_not_ignored(strict: bool) -> None:
     builder = StateGraph(Plain, strict=strict).add_node("node", node).add_edge(START, "node")
     with pytest.raises(GraphBuildError, match="cache"):
         builder.compile(cache=object())
+
+
+def test_a_graph_with_a_journal_of_its_own_is_no_node(journal: Journal, strict: bool) -> None:
+    """Inside another graph it would use that one's: True keeps its state over visits, None does not. Rules: 134, 135."""
+
+    def compiled(checkpointer: Any) -> Any:
+        return StateGraph(Text, strict=strict).add_node("node", step).add_edge(START, "node").compile(checkpointer)
+
+    with pytest.raises(GraphBuildError, match=r"'inner'.*journal of its own"):
+        StateGraph(Text, strict=strict).add_node("inner", compiled(journal))
+    for inherits in (None, True, False):
+        StateGraph(Text, strict=strict).add_node("inner", compiled(inherits)).add_edge(START, "inner").compile()

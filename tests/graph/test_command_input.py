@@ -120,3 +120,13 @@ def test_resume_without_a_checkpointer_is_refused(strict: bool, drive: Drive) ->
     graph = StateGraph(State, strict=strict).add_node("a", mark("a")).add_edge(START, "a").compile()
     with pytest.raises(RuntimeError, match=r"Cannot use Command\(resume=...\) without checkpointer"):
         drive.invoke(graph, Command(resume="yes"))
+
+
+def test_goto_starts_a_deferred_node_for_which_nothing_is_left_to_wait(
+    journal: Journal, strict: bool, drive: Drive
+) -> None:
+    """Rules: 46, 62."""
+    builder = StateGraph(State, strict=strict).add_node("a", mark("a")).add_node("late", mark("late"), defer=True)
+    graph = builder.add_edge(START, "a").compile(checkpointer=journal)
+    drive.invoke(graph, {}, on("t"))
+    assert drive.invoke(graph, Command(goto="late"), on("t"))["trail"] == ["a", "late"]

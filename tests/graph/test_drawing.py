@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
@@ -68,3 +69,32 @@ def test_explain_tells_nodes_and_keys(strict: bool) -> None:
     """Rows: S1-013."""
     told = str(graph(strict).explain())
     assert all(word in told for word in ("first", "left", "right", "jump", "trail"))
+
+
+def to_the_end(state: State) -> str:
+    return END
+
+
+def test_no_line_of_a_drawing_comes_out_of_a_label_or_a_name() -> None:
+    """Rows: S0-093."""
+    click = '\nclick n href "elsewhere"\r\u2028click n call f()\n'
+    builder: Any = StateGraph(State).add_node("n", step).add_node(f"m{click}", step).add_edge(START, "n")
+    builder.add_conditional_edges("n", to_the_end, {f"|{click}": END, "m": f"m{click}"})
+    text = builder.compile().draw_mermaid()
+    assert "click" in text
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("click")]
+
+
+def test_no_two_names_share_an_id_in_a_drawing() -> None:
+    """Rows: S0-093."""
+    names = ["a b", "a_b", "a-b", "a_20_b", "a\u00a0b"]
+    graph: Any = StateGraph(State).add_sequence([(name, step) for name in names]).add_edge(START, "a b").compile()
+    nodes = re.findall(r'^\s*(\w+)\(+\[?"', graph.draw_mermaid(), re.MULTILINE)
+    assert len(set(nodes)) == len(nodes) >= len(names)
+
+
+def test_a_node_may_be_called_end_as_a_word_of_mermaids() -> None:
+    """Its id is another: `end` closes a block. Rows: S0-093."""
+    graph: Any = StateGraph(State).add_node("end", step).add_edge(START, "end").compile()
+    assert re.search(r'^\s*end_\w+\("end"\)', graph.draw_mermaid(), re.MULTILINE)
+    assert not re.search(r"(^|\s)end(?=\s)", re.sub(r'"[^"]*"', "", graph.draw_mermaid()))

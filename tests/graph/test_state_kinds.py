@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
@@ -375,3 +376,11 @@ def test_strict_checks_the_input(schema: Any, drive: Drive) -> None:
     graph = StateGraph(schema).add_node(node).add_edge(START, "node").compile()
     with pytest.raises(InvalidUpdateError, match="text"):
         drive.invoke(graph, {"text": 3})
+
+
+@pytest.mark.parametrize("key", ["branch:to:n", "join:a+b:n", "__root__", "__start__", "__interrupt__"])
+def test_keys_that_the_engine_uses_itself_are_refused(key: str, strict: bool) -> None:
+    """Rows: S1-P04, S1-S01."""
+    taken: Any = TypedDict("taken", {key: int, "x": int})  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
+    with pytest.raises(GraphBuildError, match=f"'{re.escape(key)}'.*reserved"):
+        StateGraph(taken, strict=strict)
