@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from lawful.core.errors import NetworkError, ParsingError
 from lawful.core.result import Err, Result
+from lawful.core.retry import RetryPolicy
 from lawful.core.signals import ControlSignal, GraphInterrupt, OutcomeUnknown
-from lawful.pipeline import Pipeline, Registry, branch, each, identity, pure, run
+from lawful.pipeline import Pipeline, Registry, branch, each, identity, pure, retry, run, timeout
 
 AnyPipeline = Pipeline[Any, Any]
 Seen = tuple[Result[Any, Any] | tuple[str, str], list[tuple[str, str]]]
@@ -78,6 +79,9 @@ def _listed(inner: AnyPipeline) -> AnyPipeline:
     return TWICE >> each(inner, at_once=1)
 
 
+TWO = RetryPolicy(initial_interval=0, jitter=False, max_attempts=2)
+
+
 def _joined(inner: st.SearchStrategy[AnyPipeline]) -> st.SearchStrategy[AnyPipeline]:
     two = st.tuples(inner, inner)
     return st.one_of(
@@ -86,6 +90,8 @@ def _joined(inner: st.SearchStrategy[AnyPipeline]) -> st.SearchStrategy[AnyPipel
         two.map(lambda ab: ab[0] & ab[1]),
         two.map(lambda ab: branch(even, ab[0], ab[1])),
         inner.map(_listed),
+        inner.map(lambda t: retry(t, TWO)),
+        inner.map(lambda t: timeout(t, 60)),
     )
 
 

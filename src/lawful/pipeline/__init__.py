@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from lawful.pipeline.build import par as par
     from lawful.pipeline.build import prim as prim
     from lawful.pipeline.build import pure as pure
+    from lawful.pipeline.build import retry as retry
     from lawful.pipeline.build import step as step
     from lawful.pipeline.build import switch as switch
+    from lawful.pipeline.build import timeout as timeout
     from lawful.pipeline.drawing import draw as draw
     from lawful.pipeline.drawing import draw_mermaid as draw_mermaid
     from lawful.pipeline.explaining import Explanation as Explanation
@@ -43,6 +45,8 @@ else:
         "switch": "lawful.pipeline.build",
         "par": "lawful.pipeline.build",
         "each": "lawful.pipeline.build",
+        "retry": "lawful.pipeline.build",
+        "timeout": "lawful.pipeline.build",
         "run": "lawful.pipeline.machine",
         "run_sync": "lawful.pipeline.machine",
         "walk": "lawful.pipeline.walking",

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast, overload
 
 from lawful.core.errors import ConfigurationError, ToolError
 from lawful.core.failure import Failure
 from lawful.core.result import Result
-from lawful.pipeline.nodes import Branch, Component, Each, Id, Lambda, Par, Pipeline, Prim, function_name
+from lawful.core.retry import RetryPolicy
+from lawful.pipeline.nodes import (
+    Branch,
+    Component,
+    Each,
+    Guarded,
+    Id,
+    Lambda,
+    Par,
+    Pipeline,
+    Prim,
+    Timeout,
+    function_name,
+)
 
 I = TypeVar("I")
 O = TypeVar("O")
@@ -179,6 +193,24 @@ def each(inner: Pipeline[I, O], *, at_once: int = 8) -> Pipeline[Sequence[I], li
     if at_once < 1:
         raise _refuse("each", f"at_once must be at least 1, not {at_once}")
     return Each(inner, at_once)
+
+
+def retry(inner: Pipeline[I, O], policy: RetryPolicy | None = None) -> Pipeline[I, O]:
+    """``inner`` again, after the policy's wait, while it ends in an error that the policy retries.
+
+    By default an error is retried if it says ``retryable``. An unknown outcome is never tried again.
+    """
+    return Guarded(inner, policy or RetryPolicy())
+
+
+def timeout(inner: Pipeline[I, O], seconds: float) -> Pipeline[I, O]:
+    """``inner``, cancelled and awaited after that many seconds; its error is then a NodeTimeoutError.
+
+    Raises: ConfigurationError, if ``seconds`` is not a finite number above 0.
+    """
+    if not 0 < seconds < math.inf:
+        raise _refuse("timeout", f"seconds must be a finite number above 0, not {seconds!r}")
+    return Guarded(inner, Timeout(seconds))
 
 
 class _Flat:

@@ -5,7 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, cast
 
-from lawful.pipeline.nodes import Branch, Each, Fallback, Id, Lambda, Node, Par, Pipeline, Prim, Seq, name_of
+from lawful.pipeline.nodes import (
+    Branch,
+    Each,
+    Fallback,
+    Guarded,
+    Id,
+    Lambda,
+    Node,
+    Par,
+    Pipeline,
+    Policy,
+    Prim,
+    Seq,
+    Timeout,
+    name_of,
+)
 from lawful.pipeline.walking import fold, parts
 
 _DEEPEST = 40
@@ -57,7 +72,7 @@ class _Chart:
                     self.lines.append(f"  {failed} -. error .-> {after}")
                 self.lines += [f"  {last} --> {end}" for _, last in inside]
                 return inside[0][0], end
-            case Par() | Branch() | Each():
+            case Par() | Branch() | Each() | Guarded():
                 return self._spread(node, inside)
 
     def _spread(self, node: Pipeline[Any, Any], inside: list[tuple[str, str]]) -> tuple[str, str]:
@@ -85,6 +100,8 @@ def _label(node: Pipeline[Any, Any]) -> str:
             return f"{name_of(node)}?"
         case Each(at_once=at_once):
             return f"each, {at_once} at once"
+        case Guarded(policy=policy):
+            return _policy(policy)
         case Id():
             return "identity"
         case Seq():
@@ -93,6 +110,12 @@ def _label(node: Pipeline[Any, Any]) -> str:
             return "at once"
         case Fallback():
             return "first that succeeds"
+
+
+def _policy(policy: Policy) -> str:
+    if isinstance(policy, Timeout):
+        return f"within {policy.seconds:g} s"
+    return f"up to {policy.max_attempts} attempts"
 
 
 def _cases(node: Pipeline[Any, Any]) -> list[str]:

@@ -7,10 +7,11 @@ from typing import Any, cast, get_args, get_origin
 
 from msgspec import Struct, to_builtins
 
+from lawful.core.errors import NodeTimeoutError
 from lawful.core.failure import JSON, Failure
 from lawful.core.lazy import late
 from lawful.core.result import Err
-from lawful.pipeline.nodes import Branch, Fallback, Id, Lambda, Node, Pipeline, Prim, function_name
+from lawful.pipeline.nodes import Branch, Fallback, Guarded, Id, Lambda, Node, Pipeline, Prim, Timeout, function_name
 from lawful.pipeline.walking import fold, walk
 
 Errors = frozenset[type[Exception]]
@@ -91,6 +92,8 @@ def _escaping(node: Pipeline[Any, Any], inside: list[Errors]) -> Errors:
             return _NONE.union(_asked(when), *inside)
         case Id():
             return _NONE
+        case Guarded(_, Timeout()):
+            return inside[0] | {NodeTimeoutError}
         case _:
             # One set for a long chain of like steps: a union is made only where it adds something.
             return inside[0] if len(inside) == 1 or inside[1] <= inside[0] else inside[0] | inside[1]

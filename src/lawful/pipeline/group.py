@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
+from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
 from lawful.core.signals import ControlSignal, find_signal, latch
 
@@ -29,6 +30,7 @@ class Group:
         self._bugs: dict[int, BaseException] = {}
         self._running: dict[asyncio.Task[Result[Any, Any]], int] = {}
         self._started = 0
+        self._expired: Err[Any] | None = None
         self._trouble = False
         self._cut = False
         self._wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -55,6 +57,13 @@ class Group:
                 for task in self._running:
                     task.cancel()
         return self._outcome(cancelled)
+
+    def expire(self, error: Failure) -> None:
+        """Cancel what is running; the outcome is ``error`` unless all have succeeded nevertheless."""
+        self._expired = Err(error)
+        self._trouble = True
+        if not self._wake.done():
+            self._wake.set_result(None)
 
     def _start(self) -> bool:
         job = None if self._trouble else next(self._jobs, None)
@@ -104,6 +113,8 @@ class Group:
             raise cancelled
         if self._bugs:
             raise self._bugs[min(self._bugs)]
+        if self._expired is not None and len(self._values) < self._started:
+            return self._expired
         if self._errors:
             return self._errors[min(self._errors)]
         return Ok([self._values[index] for index in range(self._started)])

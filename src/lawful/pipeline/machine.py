@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import Any, TypeAlias, TypeVar, cast
 
-from lawful.core.errors import ConfigurationError, Error
+from lawful.core.clock import SystemClock
+from lawful.core.errors import ConfigurationError, Error, NodeTimeoutError
 from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
+from lawful.core.retry import RetryPolicy, next_delay
 from lawful.core.signals import find_signal
 from lawful.pipeline.group import Group
-from lawful.pipeline.nodes import Branch, Each, Fallback, Id, Lambda, Node, Par, Pipeline, Prim, Seq
+from lawful.pipeline.nodes import Branch, Each, Fallback, Guarded, Id, Lambda, Node, Par, Pipeline, Prim, Seq, Timeout
 
 I = TypeVar("I")
 O = TypeVar("O")
@@ -32,7 +34,20 @@ class _Otherwise:
         self.value = value
 
 
-_Frame: TypeAlias = Node | _Otherwise
+class _Again:
+    """On the stack below a part that may be retried: the attempt that is being made, and on which input."""
+
+    __slots__ = ("attempt", "inner", "policy", "value")
+
+    def __init__(self, inner: Pipeline[Any, Any], policy: RetryPolicy, value: Any, attempt: int) -> None:
+        self.inner = inner
+        self.policy = policy
+        self.value = value
+        self.attempt = attempt
+
+
+_Frame: TypeAlias = Node | _Otherwise | _Again
+_CLOCK = SystemClock()
 
 
 async def run(pipeline: Pipeline[I, O], value: I) -> Result[O, Error]:
@@ -82,32 +97,43 @@ async def interpret(root: Pipeline[Any, Any], value: Any, perform: Perform) -> R
             case Fallback():
                 stack += (_Otherwise(frame.otherwise, value), cast("Node", frame.first))
                 continue
-            case Id() | _Otherwise():
+            case Id() | _Otherwise() | _Again():
                 continue
             case _:
                 end = await _compound(frame, value, perform, stack)
         if isinstance(end, Err):
-            caught = _unwind(stack)
-            if caught is None:
+            end = await _unwind(stack, end)
+            if isinstance(end, Err):
                 return end
-            stack.append(cast("Node", caught.node))
-            value = caught.value
-        else:
-            value = end.value
+        value = end.value
     return Ok(value)
 
 
-def _unwind(stack: list[_Frame]) -> _Otherwise | None:
-    """The nearest fallback, with all that was to come before it taken off the stack; None if there is none."""
+async def _unwind(stack: list[_Frame], end: Err[Any]) -> Result[Any, Any]:
+    """Off the stack with what an error skips, down to a fallback or another attempt: the input to go on with.
+
+    The error itself where there is neither.
+    """
     while stack:
         frame = stack.pop()
         if isinstance(frame, _Otherwise):
-            return frame
-    return None
+            stack.append(cast("Node", frame.node))
+            return Ok(frame.value)
+        if isinstance(frame, _Again):
+            wait = next_delay(frame.policy, end.error, frame.attempt, _CLOCK.random())
+            if wait is not None:
+                await asyncio.sleep(wait)
+                frame.attempt += 1
+                stack += (frame, cast("Node", frame.inner))
+                return Ok(frame.value)
+    return end
 
 
 async def _compound(
-    node: Par[Any, Any, Any] | Branch[Any, Any] | Each[Any, Any], value: Any, perform: Perform, stack: list[_Frame]
+    node: Par[Any, Any, Any] | Branch[Any, Any] | Each[Any, Any] | Guarded[Any, Any],
+    value: Any,
+    perform: Perform,
+    stack: list[_Frame],
 ) -> Result[Any, Any]:
     match node:
         case Branch():
@@ -120,6 +146,24 @@ async def _compound(
             return await _at_once(node, value, perform)
         case Each():
             return await Group((interpret(node.inner, one, perform) for one in value), node.at_once).run()
+        case Guarded(inner, policy):
+            if isinstance(policy, Timeout):
+                return await _within(policy.seconds, inner, value, perform)
+            stack += (_Again(inner, policy, value, 1), cast("Node", inner))
+            return Ok(value)
+
+
+async def _within(seconds: float, inner: Pipeline[Any, Any], value: Any, perform: Perform) -> Result[Any, Any]:
+    group = Group(iter((interpret(inner, value, perform),)))
+    error = NodeTimeoutError(
+        f"not done within {seconds:g} s", component="pipeline", operation="timeout", details={"seconds": f"{seconds:g}"}
+    )
+    alarm = asyncio.get_running_loop().call_later(seconds, group.expire, error)
+    try:
+        end = await group.run()
+    finally:
+        alarm.cancel()
+    return end if isinstance(end, Err) else Ok(end.value[0])
 
 
 def _arm(node: Branch[Any, Any], answer: Any) -> Pipeline[Any, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, fi
 from lawful.core.errors import Error
 from lawful.core.failure import Failure
 from lawful.core.result import Result
+from lawful.core.retry import RetryPolicy
 
 I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
@@ -146,6 +147,27 @@ class Each(Pipeline[Sequence[I], list[O]], Generic[I, O]):
     at_once: int
 
 
+@final
+@dataclass(frozen=True)
+class Timeout:
+    """An attempt that takes longer is cancelled, awaited, and ends in NodeTimeoutError."""
+
+    seconds: float
+
+
+Policy: TypeAlias = RetryPolicy | Timeout
+"""The closed union of what may stand around a part."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Guarded(Pipeline[I, O]):
+    """``inner`` under a policy, which sees errors only: never a control signal, never a bug."""
+
+    inner: Pipeline[I, O]
+    policy: Policy
+
+
 Node: TypeAlias = (
     Id[Any]
     | Prim[Any, Any]
@@ -155,6 +177,7 @@ Node: TypeAlias = (
     | Branch[Any, Any]
     | Fallback[Any, Any, Any]
     | Each[Any, Any]
+    | Guarded[Any, Any]
 )
 """The same nodes as a closed union, for the interpreters' `match`."""
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from lawful.pipeline.nodes import Branch, Each, Fallback, Id, Lambda, Node, Par, Pipeline, Prim, Seq
+from lawful.pipeline.nodes import Branch, Each, Fallback, Guarded, Id, Lambda, Node, Par, Pipeline, Prim, Seq, Timeout
 from lawful.pipeline.walking import children, fold, parts
 
 I = TypeVar("I")
@@ -67,7 +67,9 @@ def _is_total(node: _AnyPipeline, inside: list[bool]) -> bool:
             return bool(getattr(when, "total", False)) and all(inside)
         case Fallback():
             return any(inside)
-        case Seq() | Par() | Each():
+        case Guarded(_, Timeout()):
+            return False
+        case Seq() | Par() | Each() | Guarded():
             return all(inside)
 
 
@@ -131,8 +133,8 @@ def rebuilt(node: _AnyPipeline, inside: list[_AnyPipeline]) -> _AnyPipeline:
         case Branch(_, arms) as choice:
             cases = [case for case, _ in arms]
             return replace(choice, arms=tuple(zip(cases, inside[:-1], strict=True)), otherwise=inside[-1])
-        case Each() as loop:
-            return replace(loop, inner=inside[0])
+        case Each() | Guarded() as around:
+            return replace(around, inner=inside[0])
 
 
 def _chain(row: list[_AnyPipeline]) -> _AnyPipeline:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
-from lawful.pipeline.nodes import Branch, Each, Fallback, Id, Lambda, Node, Par, Pipeline, Prim, Seq, name_of
+from lawful.pipeline.nodes import Branch, Each, Fallback, Guarded, Id, Lambda, Node, Par, Pipeline, Prim, Seq, name_of
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ def children(node: Pipeline[Any, Any]) -> tuple[Pipeline[Any, Any], ...]:
             return (first, otherwise)
         case Branch(_, arms, otherwise):
             return (*(arm for _, arm in arms), otherwise)
-        case Each(inner):
+        case Each(inner) | Guarded(inner):
             return (inner,)
 
 

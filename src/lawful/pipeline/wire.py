@@ -8,19 +8,23 @@ from typing import Any, Generic, TypeVar, cast
 
 from lawful.core.errors import ConfigurationError
 from lawful.core.failure import JSON, nearest
-from lawful.pipeline.build import Stepper
+from lawful.core.retry import RetryPolicy, default_retry_on
+from lawful.pipeline.build import Stepper, retry, timeout
 from lawful.pipeline.nodes import (
     Branch,
     Component,
     Each,
     Fallback,
+    Guarded,
     Id,
     Lambda,
     Node,
     Par,
     Pipeline,
+    Policy,
     Prim,
     Seq,
+    Timeout,
     function_name,
     name_of,
 )
@@ -142,9 +146,32 @@ def _told(node: Pipeline[Any, Any], inside: list[int]) -> dict[str, JSON]:
             told["cases"] = [_case(case, name_of(node)) for case, _ in arms]
         case Each(at_once=at_once):
             told["at_once"] = at_once
+        case Guarded(policy=policy):
+            told["policy"] = _policy_told(policy)
         case Id() | Seq() | Par() | Fallback():
             pass
     return told
+
+
+_WAITS = ("initial_interval", "backoff_factor", "max_interval", "max_attempts", "jitter")
+
+
+def _policy_told(policy: Policy) -> dict[str, JSON]:
+    if isinstance(policy, Timeout):
+        return {"seconds": policy.seconds}
+    if policy.retry_on is not default_retry_on:
+        raise _refuse("a retry with a retry_on of its own cannot be written to JSON", "retry")
+    return {name: getattr(policy, name) for name in _WAITS}
+
+
+def _policy_read(said: Any, inner: Pipeline[Any, Any], place: str) -> Pipeline[Any, Any]:
+    given = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+    seconds = given.get("seconds")
+    if set(given) == {"seconds"} and isinstance(seconds, int | float):
+        return timeout(inner, seconds)
+    if set(given) != set(_WAITS):
+        raise _refuse(f"{place}: a policy has either seconds or {', '.join(_WAITS)}, not {said!r}", place)
+    return retry(inner, RetryPolicy(**given))
 
 
 def _case(case: object, name: str) -> JSON:
@@ -167,7 +194,7 @@ def from_json(told: Mapping[str, Any], registry: Registry) -> Pipeline[Any, Any]
     return made[-1]
 
 
-_PARTS = {"Id": 0, "Prim": 0, "Seq": 2, "Par": 2, "Fallback": 2, "Each": 1}
+_PARTS = {"Id": 0, "Prim": 0, "Seq": 2, "Par": 2, "Fallback": 2, "Each": 1, "Guarded": 1}
 
 
 def _read(one: Any, made: list[Pipeline[Any, Any]], registry: Registry, at: int) -> Pipeline[Any, Any]:
@@ -200,6 +227,8 @@ def _made(
             if type(at_once) is not int or at_once < 1:
                 raise _refuse(f"{place}: at_once is a whole number of at least 1, not {at_once!r}", place)
             return Each(inside[0], at_once)
+        case "Guarded":
+            return _policy_read(said.get("policy"), inside[0], place)
         case "Id":
             return Id()
         case "Seq":
