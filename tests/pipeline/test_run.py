@@ -360,3 +360,15 @@ async def test_a_step_may_return_any_awaitable() -> None:
         return asyncio.ensure_future(later(n))
 
     assert await run(step(soon), 1) == Ok(2)
+
+
+async def test_a_list_that_breaks_while_it_is_read_starts_nothing() -> None:
+    started: list[int] = []
+
+    def broken() -> Any:
+        yield 1
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await asyncio.wait_for(run(each(step(started.append), at_once=1), broken()), 5)
+    assert started == []

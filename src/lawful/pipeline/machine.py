@@ -145,7 +145,7 @@ async def _compound(
         case Par():
             return await _at_once(node, value, perform)
         case Each():
-            return await Group((interpret(node.inner, one, perform) for one in value), node.at_once).run()
+            return await Group((interpret(node.inner, one, perform) for one in list(value)), node.at_once).run()
         case Guarded(inner, policy):
             if isinstance(policy, Timeout):
                 return await _within(policy.seconds, inner, value, perform)
