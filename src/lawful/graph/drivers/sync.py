@@ -20,7 +20,7 @@ from lawful.graph.task import CANCELLED, PENDING, Task
 class SyncDriver(Driver):
     """Exactly one pump owns the machine: the caller's thread. All others post to its inbox."""
 
-    __slots__ = ("_clock", "_context", "flying", "helps", "inbox", "pool", "timers")
+    __slots__ = ("_clock", "_context", "flying", "helps", "inbox", "pool", "quiet", "timers")
 
     def __init__(
         self,
@@ -39,6 +39,8 @@ class SyncDriver(Driver):
         self.timers: list[tuple[float, int, Task]] = []
         self.helps = machine.recorder is None and machine.listener is None and step_timeout is None
         """Whether the pump itself may take tasks of a wide step."""
+        self.quiet = self.helps
+        """Whether nothing has to be done between two steps: no journal, nobody who listens, no limit on a step's time."""
         self._clock = machine.run.clock
         self._context: Any = None
 
@@ -159,13 +161,29 @@ class SyncDriver(Driver):
             task = tasks[0]
             if not task.task_node.is_async:
                 attempt(task, recorder)
-                self.local.append(o.TaskEnded(task))
+                if self.quiet:
+                    self._straight(o.TaskEnded(task))
+                else:
+                    self.local.append(o.TaskEnded(task))
                 return
         if self.pool is None:
             self._context = copy_context()
             self.pool = Pool(self._work, (self.limit or WORKERS) - self.helps)
         self.flying.update(tasks)
         self.pool.give(tasks)
+
+    def _straight(self, event: o.TaskEnded) -> None:
+        """Step after step of one sync task each, as long as nothing else is to be done between them."""
+        advance = self.machine.advance
+        while True:
+            orders = advance(event)
+            first = orders[0] if len(orders) == 1 else None
+            if type(first) is not o.Start or len(first.tasks) != 1 or first.tasks[0].task_node.is_async:
+                self.carry(orders)
+                return
+            task = first.tasks[0]
+            attempt(task, None)
+            event = o.TaskEnded(task)
 
     def _work(self, task: Task) -> None:
         """One task in a lent thread."""
