@@ -90,12 +90,27 @@ def check_version(con: sqlite3.Connection, path: str) -> int:
     return found
 
 
+def facts(con: sqlite3.Connection) -> tuple[int, int, int]:
+    """The file's version, its application id and how many tables and indexes it has: all of one moment.
+
+    Read one by one they could tell of two moments, while another process makes the file.
+    """
+    alone = not con.in_transaction
+    if alone:
+        con.execute("BEGIN")
+    try:
+        made = _number(con, "SELECT count(*) FROM sqlite_master")  # first: this is what takes the snapshot
+        return _number(con, "PRAGMA user_version"), _number(con, "PRAGMA application_id"), made
+    finally:
+        if alone:
+            con.execute("COMMIT")
+
+
 def _stored(con: sqlite3.Connection, path: str) -> int:
     """The file's version, 0 for an empty one. Raises: NewerSchema; StoreError for somebody else's database."""
-    found = _number(con, "PRAGMA user_version")
-    ours = _number(con, "PRAGMA application_id") == APPLICATION
-    if not ours:
-        if found or _number(con, "SELECT count(*) FROM sqlite_master"):
+    found, application, made = facts(con)
+    if application != APPLICATION:
+        if found or made:
             raise StoreError(
                 f"{path} is a SQLite database, but not a journal of this library: nothing was written to it",
                 component="journal",

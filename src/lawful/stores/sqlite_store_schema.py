@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 
 from lawful.core.errors import NewerSchema, StoreError
-from lawful.stores.sqlite_schema import statements, write_ahead
+from lawful.stores.sqlite_schema import facts, statements, write_ahead
 from lawful.stores.store_records import Namespace
 
 APPLICATION = 0x4C415753
@@ -24,15 +25,12 @@ MIGRATIONS: tuple[str, ...] = (_FIRST,)
 """Statement n brings a file from version n to n + 1; a file is at version ``len(MIGRATIONS)``."""
 
 
-def _number(con: sqlite3.Connection, pragma: str) -> int:
-    return int(con.execute(pragma).fetchone()[0])
-
-
 def stored_version(con: sqlite3.Connection, path: str) -> int:
     """The file's version, 0 for an empty one. Raises: NewerSchema; StoreError for somebody else's database."""
-    found, known = _number(con, "PRAGMA user_version"), len(MIGRATIONS)
-    if _number(con, "PRAGMA application_id") != APPLICATION:
-        if found or _number(con, "SELECT count(*) FROM sqlite_master"):
+    known = len(MIGRATIONS)
+    found, application, made = facts(con)
+    if application != APPLICATION:
+        if found or made:
             raise StoreError(
                 f"{path} is a SQLite database, but not a store of this library: nothing was written to it",
                 component="store",
@@ -51,7 +49,24 @@ def stored_version(con: sqlite3.Connection, path: str) -> int:
 
 
 def prepare(con: sqlite3.Connection, path: str, patience: float) -> None:
-    """Make ``con``'s file a store of the current version in WAL mode; waits ``patience`` seconds for other processes."""
+    """Make ``con``'s file a store of the current version in WAL mode; waits ``patience`` seconds for other processes.
+
+    SQLite does not wait by itself for others that open the same new file at that moment, so the whole is tried again.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            _prepare(con, path, patience)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def _prepare(con: sqlite3.Connection, path: str, patience: float) -> None:
     stored_version(con, path)
     write_ahead(con, patience)
     con.execute("PRAGMA synchronous=NORMAL")
