@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
+from msgspec import MsgspecError
 from msgspec.msgpack import Decoder
 
 from lawful.core.codec_kinds import Codec, Misfit
@@ -18,6 +19,7 @@ MAX_LOADED = 1 << 30
 """Bytes of chunks that one value may be read from, each counted as often as it is referred to."""
 
 _BAD = (
+    MsgspecError,
     ValueError,
     TypeError,
     LookupError,
