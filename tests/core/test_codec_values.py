@@ -302,3 +302,10 @@ def test_importing_the_codec_and_the_checker_stays_light() -> None:
         check=True,
     ).stdout
     assert told.strip() == "[]"
+
+
+def test_sets_of_sets_are_compared_without_an_order() -> None:
+    """Two equal sets may show their members in another order."""
+    left = {frozenset({-7, True}), frozenset({None})}
+    assert exact(left, codec.decode(codec.encode(left)))
+    assert not exact({frozenset({1})}, {frozenset({True})})

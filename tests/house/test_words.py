@@ -31,7 +31,7 @@ def _texts() -> list[tuple[str, str]]:
 
 def _read(path: Path) -> str:
     data = path.read_bytes()
-    return "" if b"\0" in data else data.decode("utf-8")
+    return "" if b"\0" in data else data.decode("utf-8", errors="replace")
 
 
 @pytest.mark.parametrize("pattern", [PATHS, HOSTS, NOTES, SECRETS], ids=["paths", "hosts", "notes", "secrets"])

@@ -23,8 +23,7 @@ def exact(left: Any, right: Any) -> bool:
     if isinstance(left, (list, tuple)):
         return _pairwise(cast("Iterable[Any]", left), cast("Iterable[Any]", right))
     if isinstance(left, (set, frozenset)):
-        mine_sorted = sorted(cast("Iterable[Any]", left), key=_told)
-        return _pairwise(mine_sorted, sorted(cast("Iterable[Any]", right), key=_told))
+        return _each_has_one(cast("Iterable[Any]", left), cast("Iterable[Any]", right))
     if hasattr(left, "is_nan") and left.is_nan():
         return str(left) == str(right)
     if hasattr(left, "tzinfo"):
@@ -37,8 +36,15 @@ def _pairwise(left: Iterable[Any], right: Iterable[Any]) -> bool:
     return len(mine) == len(other) and all(map(exact, mine, other))
 
 
-def _told(value: Any) -> str:
-    return f"{type(value).__name__} {value!r}"
+def _each_has_one(left: Iterable[Any], right: Iterable[Any]) -> bool:
+    """Whether every member has an exact one on the other side; sets of sets have no order to compare them in."""
+    others = list(right)
+    for item in left:
+        place = next((i for i, other in enumerate(others) if exact(item, other)), None)
+        if place is None:
+            return False
+        del others[place]
+    return not others
 
 
 def cases(*items: Any) -> list[Any]:
