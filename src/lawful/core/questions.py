@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -62,8 +62,3 @@ class Question(Struct, frozen=True):
     def answer(self, value: Any) -> Reply:
         """The reply that gives this question ``value``."""
         return Reply(self.id, value)
-
-
-def known(questions: Sequence[Question]) -> dict[str, Question]:
-    """The questions by id."""
-    return {question.id: question for question in questions}

@@ -135,8 +135,6 @@ class Program:
         "clearing",
         "consuming",
         "context_schema",
-        "edges",
-        "fingerprint",
         "finishing",
         "first",
         "input_keys",
@@ -172,7 +170,6 @@ class Program:
         self.consuming = any(n.consumes for n in nodes.values())
         self.plain = not self.clearing and not self.consuming and all(c.kind == LAST for c in channels.values())
         self.joins: dict[str, Join] = {}
-        self.edges: tuple[tuple[str, str], ...] = ()
         self.input_keys: tuple[str, ...] = ()
         self.output_keys: tuple[str, ...] = ()
         self.stream_keys: tuple[str, ...] = ()
@@ -188,7 +185,6 @@ class Program:
         self.output_schema: Schema | None = None
         self.input_writes: Callable[[Any], list[tuple[str, Any]]] = lambda given: list(given.items())
         self.checks: Mapping[str, Any] = {}
-        self.fingerprint: Mapping[str, Any] = {}
         self.acceptor: Any = None
         """The `Acceptor` that reads what nodes return."""
         self.context_schema: Any = None

@@ -14,7 +14,7 @@ from lawful.graph.apply import finish, merge, store
 from lawful.graph.command import START, Send
 from lawful.graph.persist import HEAD_VERSION, NULL_TASK
 from lawful.graph.program import Node, Program
-from lawful.journal.records import Answer, Chain, Checkpoint, TaskWrites
+from lawful.journal.records import Chain, Checkpoint, TaskWrites
 
 unpack = msgspec.msgpack.decode
 
@@ -304,7 +304,3 @@ def compatible(program: Program, thread: str, made: Restored) -> None:
 
 
 _GONE = Node.inert("")
-
-
-def pending_answers(answers: Sequence[Answer]) -> dict[str, Answer]:
-    return {a.question: a for a in answers}

@@ -27,7 +27,6 @@ from lawful.graph.task import DONE, Task
 from lawful.journal.port import Journal
 
 INPUT = "__input__"
-COPY = "__copy__"
 
 
 class StateUpdate(Struct, frozen=True):
