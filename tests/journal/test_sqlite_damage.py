@@ -334,7 +334,7 @@ def test_in_a_full_group_what_fits_is_written(journal: SQLiteJournal) -> None:
     db = con(journal)
     db.execute(f"PRAGMA max_page_count={db.execute('PRAGMA page_count').fetchone()[0] + 2}")
     ids, told = Ids(), dict[str, BaseException | None]()
-    with journal._writer._gate:
+    with journal._writer._queue.gate:
         for name, size in (("a", 10), ("b", 300_000), ("c", 10)):
             batch = Batch(name, (PutCheckpoint(checkpoint(ids(), snapshot=os.urandom(size))),))
             journal.submit(batch, lambda error, name=name: told.__setitem__(name, error))

@@ -68,7 +68,7 @@ class Trace:
 def queued(journal: SQLiteJournal, *batches: Batch) -> list[list[BaseException | None]]:
     """Submit ``batches`` while the writer is busy, so that they meet in one group; what each was told."""
     told: list[list[BaseException | None]] = [[] for _ in batches]
-    with journal._writer._gate:
+    with journal._writer._queue.gate:
         for batch, heard in zip(batches, told, strict=True):
             journal.submit(batch, heard.append)
     deadline = time.monotonic() + 20
@@ -128,7 +128,7 @@ def test_commits_of_busy_threads_are_grouped(journal: SQLiteJournal) -> None:
     ids = Ids()
     rows = [checkpoint(ids()) for _ in range(8)]
     workers = [threading.Thread(target=put, args=(journal, f"t{n}", rows[n])) for n in range(8)]
-    with journal._writer._gate:
+    with journal._writer._queue.gate:
         for worker in workers:
             worker.start()
         deadline = time.monotonic() + 20
@@ -143,7 +143,7 @@ def test_commits_of_busy_threads_are_grouped(journal: SQLiteJournal) -> None:
 def test_an_idle_commit_starts_no_thread(journal: SQLiteJournal) -> None:
     before = threading.active_count()
     grow(journal, "t", 5)
-    assert not journal._writer._running
+    assert not journal._writer._queue._running
     assert threading.active_count() == before
 
 
@@ -152,9 +152,9 @@ def test_the_writer_thread_ends_when_idle_and_comes_back(journal: SQLiteJournal)
     for _ in range(2):
         assert queued(journal, Batch("t", (PutCheckpoint(checkpoint(ids())),))) == [[None]]
         deadline = time.monotonic() + 10
-        while journal._writer._running and time.monotonic() < deadline:
+        while journal._writer._queue._running and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert not journal._writer._running
+        assert not journal._writer._queue._running
     assert len(journal.history("t")) == 2
 
 
@@ -175,7 +175,7 @@ def test_done_may_call_the_journal_and_may_fail(journal: SQLiteJournal, monkeypa
     def broken(error: BaseException | None) -> None:
         raise ZeroDivisionError
 
-    with journal._writer._gate:
+    with journal._writer._queue.gate:
         journal.submit(Batch("t", (PutCheckpoint(checkpoint(ids())),)), broken)
         journal.submit(Batch("t", (PutCheckpoint(checkpoint(ids())),)), done)
     deadline = time.monotonic() + 20
@@ -232,7 +232,7 @@ def test_an_interrupt_while_writing_for_others_is_not_theirs(
         real(*args)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(sqlite_writer, "write", strike)
-    monkeypatch.setattr(journal._writer, "_wake_up", lambda: None)
+    monkeypatch.setattr(journal._writer._queue, "_wake_up", lambda: None)
     journal.submit(Batch("other", (PutCheckpoint(checkpoint(ids())),)), heard.append)
     with pytest.raises(KeyboardInterrupt):
         put(journal, "mine", checkpoint(ids()))
@@ -249,7 +249,7 @@ def test_an_interrupt_right_after_the_commit_repeats_nothing(
 
     ids = Ids()
     heard: list[BaseException | None] = []
-    real = sqlite_writer._finish
+    real = sqlite_writer.finish
     struck: list[bool] = []
 
     def strike(*args: object) -> None:
@@ -258,8 +258,8 @@ def test_an_interrupt_right_after_the_commit_repeats_nothing(
             raise KeyboardInterrupt
         real(*args)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(sqlite_writer, "_finish", strike)
-    monkeypatch.setattr(journal._writer, "_wake_up", lambda: None)
+    monkeypatch.setattr(sqlite_writer, "finish", strike)
+    monkeypatch.setattr(journal._writer._queue, "_wake_up", lambda: None)
     journal.submit(Batch("other", (PutCheckpoint(checkpoint(ids()), None),)), heard.append)
     with pytest.raises(KeyboardInterrupt):
         put(journal, "mine", checkpoint(ids()))

@@ -27,6 +27,7 @@ import pytest
 
 if TYPE_CHECKING:
     from lawful.stores.postgres import PostgresJournal
+    from lawful.stores.postgres_store import PostgresStore
 
 _NAMES = itertools.count()
 _CONFIG = """
@@ -173,6 +174,12 @@ class PgServer:
         from lawful.stores.postgres import PostgresJournal
 
         return PostgresJournal(url or self.url(), schema=schema or self.schema(), **options)
+
+    def store(self, schema: str | None = None, *, url: str = "", **options: Any) -> PostgresStore:
+        """A store on ``schema``, or on a new one."""
+        from lawful.stores.postgres_store import PostgresStore
+
+        return PostgresStore(url or self.url(), schema=schema or self.schema(), **options)
 
 
 @contextlib.contextmanager

@@ -22,8 +22,8 @@ from lawful.journal.records import Batch, Busy, Chain, Checkpoint, Lease, Thread
 from lawful.stores import postgres_leases, postgres_read, postgres_retention
 from lawful.stores.postgres_effects import PostgresEffectTx
 from lawful.stores.postgres_link import Link, Server
+from lawful.stores.postgres_pool import Pool
 from lawful.stores.postgres_schema import check_schema, grants, setup
-from lawful.stores.postgres_store import Store
 
 __all__ = ["PostgresJournal", "grants", "setup"]
 
@@ -67,9 +67,9 @@ class PostgresJournal:
                 )
         server = Server(url, check_schema(schema), busy_timeout=busy_timeout, prepare=prepare, safe=power_safe)
         scope = _check_scope(scope)
-        self._open(scope, Store(server, writers=writers, readers=readers, clock=clock), {})
+        self._open(scope, Pool(server, writers=writers, readers=readers, clock=clock), {})
 
-    def _open(self, scope: str, store: Store, handles: dict[str, PostgresJournal]) -> None:
+    def _open(self, scope: str, store: Pool, handles: dict[str, PostgresJournal]) -> None:
         self._scope = scope
         self._store = store
         self._handles = handles

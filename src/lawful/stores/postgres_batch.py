@@ -19,7 +19,7 @@ from lawful.journal.records import (
 )
 from lawful.stores.postgres_link import Link
 from lawful.stores.postgres_rows import ANSWER, CHECKPOINT, WRITES, answer_in, ns_key, stored_id, writes_in
-from lawful.stores.sqlite_rows import Row, checkpoint_row, checksum, raw_id, unpack
+from lawful.stores.rows import Row, checkpoint_row, checksum, raw_id, unpack
 
 Part: TypeAlias = "tuple[str, list[Any]]"
 """A statement and its values."""

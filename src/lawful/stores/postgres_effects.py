@@ -8,7 +8,7 @@ from typing import Any
 from lawful.journal.checks import check_append, check_limit, check_text, corrupt, labelled, read_only
 from lawful.journal.records import EffectEvent, Operation
 from lawful.stores.postgres_link import Link
-from lawful.stores.sqlite_rows import EVENT, OPERATION, checksum, event_of, event_row, operation_of, operation_row
+from lawful.stores.rows import EVENT, OPERATION, checksum, event_of, event_row, operation_of, operation_row
 
 _MARKS = ", ".join(["%s"] * (OPERATION.count(",") + 1))
 _PUT_OPERATION = f"INSERT INTO @operation(scope, {OPERATION}) VALUES (%s, {_MARKS}) RETURNING id"

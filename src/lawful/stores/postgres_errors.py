@@ -22,8 +22,8 @@ _KINDS: Mapping[str, tuple[type[StoreError], str]] = {
     "57014": (StoreLocked, "the server's own time limit cut the statement off"),
     "40P01": (StoreLocked, "the server ended a deadlock here"),
     "40001": (StoreLocked, "transactions of other connections kept getting in between"),
-    "3F000": (StoreError, "there is no journal in this schema: run lawful.stores.postgres.setup once"),
-    "42P01": (StoreError, "there is no journal in this schema: run lawful.stores.postgres.setup once"),
+    "3F000": (StoreError, "the tables are not there: run lawful.stores.postgres.setup once"),
+    "42P01": (StoreError, "the tables are not there: run lawful.stores.postgres.setup once"),
     "42501": (StoreError, "the role may not do this; docs/postgres.md lists the grants that it needs"),
     "54000": (StoreError, "a name is longer than an index can hold"),
     "25006": (StoreError, "the server takes no writes (a standby, or a read-only database)"),
@@ -48,7 +48,7 @@ def is_race(error: BaseException) -> bool:
     return isinstance(error, psycopg.Error) and error.sqlstate in ("40001", "40P01", "23505")
 
 
-def translated(error: psycopg.Error, place: str, operation: str) -> StoreError:
+def translated(error: psycopg.Error, place: str, operation: str, component: str = "journal") -> StoreError:
     """The error of ours that stands for ``error``; the server's first line is told, never the values of a row."""
     code = error.sqlstate or ""
     told = (error.diag.message_primary or str(error)).partition("\n")[0]
@@ -60,7 +60,7 @@ def translated(error: psycopg.Error, place: str, operation: str) -> StoreError:
         message = f"{place}: {message}"
     return kind(
         f"{message} ({told})",
-        component="journal",
+        component=component,
         operation=operation,
         details=details,
         retryable=True if is_lost(error) or code in _RETRYABLE else None,
@@ -90,10 +90,10 @@ def aborted(place: str, operation: str) -> StoreError:
 
 
 @contextmanager
-def translating(place: str, operation: str) -> Generator[None]:
+def translating(place: str, operation: str, component: str = "journal") -> Generator[None]:
     """Raise errors of PostgreSQL as ours."""
     try:
         yield
     except psycopg.Error as error:
-        found = translated(error, place, operation)
+        found = translated(error, place, operation, component)
         raise found from found.__cause__

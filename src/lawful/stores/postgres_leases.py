@@ -8,7 +8,7 @@ from lawful.journal.checks import lease_lost
 from lawful.journal.records import Busy, Lease
 from lawful.stores.postgres_batch import FREE
 from lawful.stores.postgres_link import NOW
-from lawful.stores.postgres_store import Store
+from lawful.stores.postgres_pool import Pool
 
 _LOOK = 0.02
 """Seconds before the second look at a lease that another process may give up; each pause is longer than the one before."""
@@ -26,7 +26,7 @@ _CANCEL = """
 UPDATE @lease SET asked=true WHERE scope=%s AND thread=%s AND owner IS NOT NULL AND expires>%s RETURNING fence"""
 
 
-def holder(store: Store, scope: str, thread: str) -> tuple[Busy, float] | None:
+def holder(store: Pool, scope: str, thread: str) -> tuple[Busy, float] | None:
     """Who holds the lease and for how many seconds more; None where it is free."""
     rows = store.ask(_HOLDER, (scope, thread))
     if not rows:
@@ -36,7 +36,7 @@ def holder(store: Store, scope: str, thread: str) -> tuple[Busy, float] | None:
     return (Busy(owner, expires), left) if left > 0 else None
 
 
-def acquire(store: Store, scope: str, thread: str, owner: str, ttl: float) -> Lease | Busy:
+def acquire(store: Pool, scope: str, thread: str, owner: str, ttl: float) -> Lease | Busy:
     """As `Journal.acquire`. It looks first, so that those who ask in vain write nothing."""
     while True:
         held = holder(store, scope, thread)
@@ -48,7 +48,7 @@ def acquire(store: Store, scope: str, thread: str, owner: str, ttl: float) -> Le
             return Lease(thread, owner, got[0], now + ttl)
 
 
-def renew(store: Store, scope: str, lease: Lease, ttl: float) -> Lease:
+def renew(store: Pool, scope: str, lease: Lease, ttl: float) -> Lease:
     """As `Journal.renew`."""
     key = (scope, lease.thread)
     with store.writing() as (link, now):
@@ -58,27 +58,27 @@ def renew(store: Store, scope: str, lease: Lease, ttl: float) -> Lease:
     return Lease(lease.thread, lease.owner, lease.fence, now + ttl)
 
 
-def release(store: Store, scope: str, lease: Lease) -> None:
+def release(store: Pool, scope: str, lease: Lease) -> None:
     """As `Journal.release`."""
     with store.writing() as (link, _):
         link.write(FREE, (scope, lease.thread, lease.fence))
     store.freed()
 
 
-def cancel(store: Store, scope: str, thread: str) -> bool:
+def cancel(store: Pool, scope: str, thread: str) -> bool:
     """As `Journal.cancel`."""
     with store.writing() as (link, now):
         return link.write(_CANCEL, (scope, thread, now)).fetchone() is not None
 
 
-def cancelled(store: Store, scope: str, lease: Lease) -> bool:
+def cancelled(store: Pool, scope: str, lease: Lease) -> bool:
     """As `Journal.cancelled`."""
     statement = "SELECT owner, fence, asked FROM @lease WHERE scope=%s AND thread=%s"
     rows = store.ask(statement, (scope, lease.thread))
     return not rows or rows[0][0] is None or rows[0][1] != lease.fence or bool(rows[0][2])
 
 
-def wait(store: Store, scope: str, thread: str, timeout: float) -> None:
+def wait(store: Pool, scope: str, thread: str, timeout: float) -> None:
     """As `Journal.wait`: by looking now and then, and at once when this process gives a lease up."""
     deadline, look = time.monotonic() + timeout, _LOOK
     while True:

@@ -12,7 +12,7 @@ from lawful.core.errors import ConfigurationError, StoreError
 from lawful.core.lazy import TYPE_CHECKING, late
 from lawful.journal.checks import closed
 from lawful.stores.postgres_errors import aborted, is_lost, unknown_outcome
-from lawful.stores.postgres_schema import check_version
+from lawful.stores.postgres_schema import JOURNAL, Kind, check_version
 
 if TYPE_CHECKING:
     import psycopg
@@ -38,9 +38,12 @@ _ASK = 5.0
 
 
 class Server:
-    """Where the journal is, and how statements are written for it."""
+    """Where the tables are, and how statements are written for them."""
 
-    def __init__(self, url: str, schema: str, *, busy_timeout: float, prepare: bool, safe: bool) -> None:
+    def __init__(
+        self, url: str, schema: str, *, busy_timeout: float, prepare: bool, safe: bool, kind: Kind = JOURNAL
+    ) -> None:
+        self._kind = kind
         try:
             given: dict[str, Any] = {key: value for key, value in conninfo.conninfo_to_dict(url).items() if value}
         except psycopg.Error:  # whose text may hold the password
@@ -61,10 +64,10 @@ class Server:
         self._safe = safe
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A new connection to a journal of this version. Raises: psycopg.Error, NewerSchema, StoreError."""
+        """A new connection to tables of this version. Raises: psycopg.Error, NewerSchema, StoreError."""
         con = psycopg.connect(self._given, autocommit=True, prepare_threshold=self._threshold)
         try:
-            check_version(con, self.schema, self.place)
+            check_version(con, self.schema, self.place, self._kind)
         except BaseException:
             con.close()
             raise

@@ -10,9 +10,9 @@ import msgspec
 from lawful.journal.checks import SOURCES, check_text, corrupt, matches
 from lawful.journal.records import Chain, Checkpoint, ThreadInfo
 from lawful.stores.postgres_link import Link
+from lawful.stores.postgres_pool import Pool
 from lawful.stores.postgres_rows import answer_out, ns_key, stored_id, writes_out
-from lawful.stores.postgres_store import Store
-from lawful.stores.sqlite_rows import COLUMNS, checkpoint_of, chunk_of, pack
+from lawful.stores.rows import COLUMNS, checkpoint_of, chunk_of, pack
 
 _OF_C = ", ".join(f"c.{name}" for name in COLUMNS.split(", "))
 _SPACE = "SELECT s.id FROM @thread t JOIN @space s ON s.thread=t.id WHERE t.scope=%s AND t.name=%s AND s.key=%s"
@@ -84,7 +84,7 @@ def _pieces(link: Link, number: int, thread: str, digests: Iterable[bytes]) -> d
 
 
 def history(
-    store: Store,
+    store: Pool,
     scope: str,
     thread: str,
     ns: str,
@@ -110,7 +110,7 @@ def history(
     return [checkpoint_of(row, thread, ns) for row in store.ask(statement, (*place, wanted))]
 
 
-def _facts(store: Store, place: tuple[str, str, bytes], end: bytes) -> Iterator[tuple[Any, ...]]:
+def _facts(store: Pool, place: tuple[str, str, bytes], end: bytes) -> Iterator[tuple[Any, ...]]:
     statement = (
         f"SELECT id, source, step, metadata FROM @checkpoint WHERE space=({_SPACE}) AND id<%s AND NOT hidden"
         " ORDER BY id DESC LIMIT %s"
@@ -128,7 +128,7 @@ def _fits(id: bytes, source: int, step: int, metadata: bytes, filter: Mapping[st
         raise corrupt("checkpoint", thread=thread, ns=ns, id=id.hex()) from e
 
 
-def children(store: Store, scope: str, thread: str, ns: str, checkpoint: str) -> list[Checkpoint]:
+def children(store: Pool, scope: str, thread: str, ns: str, checkpoint: str) -> list[Checkpoint]:
     """As `Journal.children`: the next one in the order of ids, if it is one, and those that the index of branches has."""
     _check_names(thread, ns)
     id = pack(checkpoint)
@@ -144,7 +144,7 @@ SELECT {COLUMNS} FROM @checkpoint WHERE space=(SELECT id FROM s) AND parent=%s A
     return [checkpoint_of(row, thread, ns) for row in rows]
 
 
-def chunks(store: Store, scope: str, thread: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+def chunks(store: Pool, scope: str, thread: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
     """As `Journal.chunks`."""
     _check_names(thread)
     statement = (
@@ -155,7 +155,7 @@ def chunks(store: Store, scope: str, thread: str, digests: Sequence[bytes]) -> d
     return {digest: chunk_of(digest, crc, body, thread) for digest, crc, body in rows}
 
 
-def namespaces(store: Store, scope: str, thread: str) -> list[str]:
+def namespaces(store: Pool, scope: str, thread: str) -> list[str]:
     """As `Journal.namespaces`."""
     _check_names(thread)
     statement = """
@@ -172,13 +172,13 @@ LEFT JOIN LATERAL (SELECT at, metadata FROM @checkpoint q WHERE q.space=s.id ORD
 ORDER BY t.name"""
 
 
-def threads(store: Store, scope: str, limit: int | None, after: str | None) -> list[ThreadInfo]:
+def threads(store: Pool, scope: str, limit: int | None, after: str | None) -> list[ThreadInfo]:
     """As `Journal.threads`."""
     statement = _INFOS.format(which="AND name>%s ORDER BY name LIMIT %s")
     return _infos(store.ask(statement, (scope, after or "", limit)))
 
 
-def info(store: Store, scope: str, thread: str) -> ThreadInfo | None:
+def info(store: Pool, scope: str, thread: str) -> ThreadInfo | None:
     """As `Journal.info`."""
     _check_names(thread)
     found = _infos(store.ask(_INFOS.format(which="AND name=%s"), (scope, thread)))

@@ -10,7 +10,7 @@ from lawful.journal.checks import check_text, refuse
 from lawful.journal.retention import Line, plan
 from lawful.stores.postgres_link import Link
 from lawful.stores.postgres_rows import ANSWER, CHECKPOINT, WRITES
-from lawful.stores.sqlite_rows import COLUMNS, checkpoint_of, checkpoint_row, raw_id, split_refs, unpack
+from lawful.stores.rows import COLUMNS, checkpoint_of, checkpoint_row, raw_id, split_refs, unpack
 
 _SPACES = "(SELECT id FROM @space WHERE thread=%s)"
 

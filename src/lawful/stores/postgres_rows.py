@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 from lawful.journal.records import Answer, TaskWrites
-from lawful.stores.sqlite_rows import Key, Row, answer_of, answer_row, pack, writes_of, writes_row
+from lawful.stores.rows import Key, Row, answer_of, answer_row, pack, writes_of, writes_row
 
 CHECKPOINT = "space, id, parent, step, source, at, weight, branch, hidden, crc, metadata, head, delta, snapshot, refs"
 WRITES = "space, checkpoint, task, kind, crc, blob, refs"

@@ -1,220 +1,196 @@
-"""What the handles of one database share: lanes for writing, connections for all else, and what a fork leaves of them."""
+"""`PostgresStore`: the long-term store in a PostgreSQL database, for any number of machines; extra ``postgres``."""
 
 from __future__ import annotations
 
-import os
-import random
-import threading
-import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
 from typing import Any, TypeVar
-from weakref import WeakSet
+from zlib import crc32
 
-from lawful.core.clock import Clock
-from lawful.core.errors import StoreLocked
-from lawful.core.lazy import TYPE_CHECKING, late
-from lawful.journal.checks import closed, nested
-from lawful.journal.records import Batch
-from lawful.stores.postgres_errors import is_race, translating
-from lawful.stores.postgres_lane import Done, Entry, Lane
+from lawful.core.clock import SYSTEM, Clock
+from lawful.core.errors import ConfigurationError
 from lawful.stores.postgres_link import Link, Server
-from lawful.stores.postgres_schema import lock_key
-
-if TYPE_CHECKING:
-    import psycopg
-else:
-    psycopg = late("psycopg", extra="postgres")
+from lawful.stores.postgres_pool import Pool
+from lawful.stores.postgres_schema import STORE, check_schema, lock_key
+from lawful.stores.sqlite_store_schema import after, packed, unpacked
+from lawful.stores.store_checks import closed, corrupt
+from lawful.stores.store_port import Store, StoreTx
+from lawful.stores.store_records import Namespace, Record, TTLConfig, expiry
 
 T = TypeVar("T")
 
-_TRIES = 4
-"""How often a serializable transaction is tried beside others before it asks for the gate and runs alone."""
-_chance = random.Random()
+_HEAD = 512
+"""Bytes of a namespace that the index holds; of longer ones the rest is compared row by row."""
+_FIELDS = "ns, key, value, crc, created, updated, ttl, expires"
+_LIVE = "(expires IS NULL OR expires > %s)"
+_PUT = """
+INSERT INTO @item AS i (scope, place, head, ns, key, created, updated, ttl, expires, crc, value)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (scope, place) DO UPDATE SET written=excluded.written, updated=excluded.updated, ttl=excluded.ttl,
+expires=excluded.expires, crc=excluded.crc, value=excluded.value,
+created=CASE WHEN i.expires <= excluded.updated THEN excluded.created ELSE i.created END"""
+_TOUCH = """
+UPDATE @item i SET expires=t.until FROM unnest(%s::bytea[], %s::float8[], %s::float8[], %s::float8[])
+t(place, updated, ttl, until) WHERE i.scope=%s AND i.place=t.place AND i.updated=t.updated AND i.ttl=t.ttl"""
 
 
-class Store:
-    """The only way to the database, for one process; shared by the handles of all scopes."""
+class PostgresStore(Store):
+    """A store in the tables that `lawful.stores.postgres.setup` made, for any number of threads, processes and machines.
 
-    def __init__(self, server: Server, *, writers: int, readers: int, clock: Clock | None) -> None:
-        self.server = server
-        self.clock = clock
-        self._closed = False
-        self._lanes = [Lane(server, self.now, self.freed) for _ in range(writers)]
-        self._spare = [Link(server) for _ in range(readers)]
-        self._renew_locks()
-        with translating(server.place, "open"):
-            self._spare[-1].open()
-        _stores.add(self)
+    Works behind a pooler that hands out a connection for each transaction, and prepares no statements on the server
+    unless ``prepare`` says so. The writes of one scope go one after the other; reads wait for nobody. ``connections`` is
+    how many this process opens at most. ``busy_timeout`` is how many seconds to wait for another's lock, or for a
+    connection, before StoreLocked. Times are the database's, unless ``clock`` is given. ``schema`` is where the tables
+    are. A fork is safe: the child makes connections of its own.
 
-    def _renew_locks(self) -> None:
-        self._idle = list(self._spare)
-        self._back = threading.Condition()
-        self._changed = threading.Condition()
-        self._releases = 0
-        self._inside: set[int] = set()
+    Raises: ConfigurationError, NewerSchema, StoreError.
+    """
 
-    @property
-    def writers(self) -> int:
-        return len(self._lanes)
+    blocking = True
 
-    def now(self, told: float) -> float:
-        """The time that leases go by: the database's, which is ``told``, or that of the clock that was given."""
-        return told if self.clock is None else self.clock.now()
-
-    def key(self, scope: str, thread: str) -> int:
-        """The number of the lock that whoever writes to a thread holds."""
-        return lock_key("thread", self.server.schema, scope, thread)
-
-    # Batches.
-
-    def commit(self, scope: str, batch: Batch) -> None:
-        self._enter()
-        self._lane(scope, batch.thread).commit(Entry(scope, batch, None))
-
-    def submit(self, scope: str, batch: Batch, done: Done) -> None:
-        if self._closed:
-            raise closed()
-        self._lane(scope, batch.thread).submit(Entry(scope, batch, done))
-
-    def _lane(self, scope: str, thread: str) -> Lane:
-        return self._lanes[self.key(scope, thread) % len(self._lanes)]
-
-    # Everything else goes over whichever connection is idle.
-
-    @contextmanager
-    def _borrowed(self) -> Generator[Link]:
-        self._enter()
-        with self._back:
-            if not self._back.wait_for(lambda: self._idle or self._closed, self.server.busy_timeout):
-                raise StoreLocked(
-                    f"all {len(self._spare)} connections to {self.server.place} are in use", component="journal"
-                )
-            if self._closed:
-                raise closed()
-            link = self._idle.pop()
-        try:
-            yield link
-        finally:
-            with self._back:
-                if self._closed:
-                    link.drop()
-                elif link not in self._idle:
-                    self._idle.append(link)
-                self._back.notify()
-
-    def _enter(self) -> None:
-        if self._closed:
-            raise closed()
-        if threading.get_ident() in self._inside:
-            raise nested()
-
-    def ask(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What one reading statement gives."""
-        with self._borrowed() as link, translating(self.server.place, "read"):
-            return link.ask(statement, values)
-
-    @contextmanager
-    def writing(self, *threads: tuple[str, str]) -> Generator[tuple[Link, float]]:
-        """A write transaction that holds the locks of ``threads``, and the time."""
-        keys = sorted({self.key(*thread) for thread in threads})
-        begin = self.server.begin(keys)
-        with self._borrowed() as link, translating(self.server.place, "write"), link.writing(begin) as at:
-            yield link, self.now(at)
-
-    @contextmanager
-    def reading(self) -> Generator[tuple[Link, float]]:
-        """A consistent view, and the time."""
-        with self._borrowed() as link, translating(self.server.place, "read"), link.reading() as at:
-            yield link, self.now(at)
-
-    def transact(self, work: Callable[[Link, float], T], *, durable: bool) -> T:
-        """Run ``work`` in a serializable transaction until no other gets in between.
-
-        After some tries it closes the gate: then it waits for those under way, and no other begins until it has ended.
-        """
-        with self._borrowed() as link, translating(self.server.place, "write"):
-            for attempt in range(_TRIES):
-                try:
-                    return self._attempt(link, work, durable, "ROW EXCLUSIVE")
-                except psycopg.Error as error:
-                    if not is_race(error):
-                        raise
-                time.sleep(_chance.random() * 0.004 * 2**attempt)
-            return self._attempt(link, work, durable, "SHARE ROW EXCLUSIVE")
-
-    def _attempt(self, link: Link, work: Callable[[Link, float], T], durable: bool, serial: str) -> T:
-        with link.writing(self.server.begin(durable=durable, serial=serial)) as at, self.inside():
-            link.wrote = True  # what a serializable transaction has read counts only once it is committed
-            return work(link, self.now(at))
-
-    @contextmanager
-    def inside(self) -> Generator[None]:
-        """Remember this thread, to refuse what would wait for itself."""
-        me = threading.get_ident()
-        self._inside.add(me)
-        try:
-            yield
-        finally:
-            self._inside.discard(me)
-
-    # Waiting for leases.
-
-    def freed(self) -> None:
-        """Wake those who wait for a lease."""
-        with self._changed:
-            self._releases += 1
-            self._changed.notify_all()
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "lawful",
+        scope: str = "local",
+        ttl: TTLConfig | None = None,
+        connections: int = 4,
+        busy_timeout: float = 5.0,
+        prepare: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(scope=scope, ttl=ttl, clock=clock or SYSTEM)
+        if connections < 1:
+            raise ConfigurationError(
+                f"connections must be at least 1, but is {connections}", component="store", operation="open"
+            )
+        server = Server(url, check_schema(schema), busy_timeout=busy_timeout, prepare=prepare, safe=True, kind=STORE)
+        self._pool = Pool(server, writers=1, readers=connections, clock=clock, component="store")
+        self._open = [True]
 
     @property
-    def releases(self) -> int:
-        """How many leases this process has given up."""
-        return self._releases
+    def place(self) -> str:
+        """The server, database and schema, for people; without user and password."""
+        return self._pool.server.place
 
-    def pause(self, seen: int, seconds: float) -> None:
-        """Wait until there have been more releases than ``seen``, or so many seconds."""
-        with self._changed:
-            if self._releases == seen:
-                self._changed.wait(seconds)
+    def run(self, scope: str, work: Callable[[StoreTx], T], *, writing: bool) -> T:
+        if not self._open[0]:
+            raise closed()
+        keys = [lock_key("store", self._pool.server.schema, scope)]
+        if writing:
+            with self._pool.locking(keys) as (link, now):
+                tx = _Tx(link, scope, now)
+                done = work(tx)
+                tx.settle()
+                return done
+        with self._pool.reading() as (link, now):
+            tx = _Tx(link, scope, now)
+            done = work(tx)
+        if tx.touched:
+            with self._pool.locking(keys) as (link, _):
+                tx.moved_to(link).settle()
+        return done
 
-    # The end, and forks.
+    def sweep_ttl(self) -> int:
+        if not self._open[0]:
+            raise closed()
+        with self._pool.locking(()) as (link, now):
+            return link.write("DELETE FROM @item WHERE expires <= %s", (now,)).rowcount
 
     def close(self) -> None:
-        """Write what is queued, then let go of the connections."""
-        if self._closed:
-            return
-        if threading.get_ident() in self._inside:
-            raise nested()
-        self._closed = True
-        for lane in self._lanes:
-            lane.close()
-        with self._back:
-            idle, self._idle = self._idle, []
-            self._back.notify_all()
-        for link in self._spare:
-            link.shut = True
-        for link in idle:
-            link.drop()
-        _stores.discard(self)
-
-    def in_child(self) -> None:
-        """Begin anew: the connections are the parent's, and its threads do not exist here."""
-        _chance.seed()
-        for lane in self._lanes:
-            lane.link.drop()
-            lane.renew_locks()
-        for link in self._spare:
-            link.drop()
-        self._renew_locks()
+        self._open[0] = False
+        self._pool.close()
 
 
-_stores: WeakSet[Store] = WeakSet()
+class _Tx:
+    def __init__(self, link: Link, scope: str, now: float) -> None:
+        self._link = link
+        self._scope = scope
+        self._now = now
+        self.touched: list[Record] = []
+
+    def moved_to(self, link: Link) -> _Tx:
+        """The same, in another transaction."""
+        self._link = link
+        return self
+
+    def read(self, namespace: Namespace, key: str) -> Record | None:
+        row = self._link.run(
+            f"SELECT {_FIELDS} FROM @item WHERE scope=%s AND place=%s AND {_LIVE}",
+            (self._scope, _place(packed(namespace), key), self._now),
+        ).fetchone()
+        return None if row is None else _record(row)
+
+    def rows(self, prefix: Namespace) -> Iterator[Record]:
+        within, bounds = _within(prefix)
+        found = self._link.run(
+            f"SELECT {_FIELDS} FROM @item WHERE scope=%s AND {_LIVE}{within} ORDER BY written DESC",
+            (self._scope, self._now, *bounds),
+        )
+        return map(_record, found)
+
+    def namespaces(self, prefix: Namespace) -> Iterator[Namespace]:
+        within, bounds = _within(prefix)
+        found = self._link.run(
+            f"SELECT DISTINCT ns FROM @item WHERE scope=%s AND {_LIVE}{within} ORDER BY ns",
+            (self._scope, self._now, *bounds),
+        )
+        return (_namespace(ns) for (ns,) in found)
+
+    def write(self, namespace: Namespace, key: str, value: bytes, ttl: float | None) -> None:
+        # What was touched before this write must not outlive it.
+        self.settle()
+        ns, now = packed(namespace), self._now
+        times = (now, now, ttl, expiry(now, ttl))
+        self._link.write(_PUT, (self._scope, _place(ns, key), ns[:_HEAD], ns, key, *times, _crc(value), value))
+
+    def remove(self, namespace: Namespace, key: str) -> None:
+        self.settle()
+        place = _place(packed(namespace), key)
+        self._link.write("DELETE FROM @item WHERE scope=%s AND place=%s", (self._scope, place))
+
+    def touch(self, found: Sequence[Record]) -> None:
+        self.touched += found
+
+    def settle(self) -> None:
+        """Write down what was touched; what has been written or has gone meanwhile stays as it is."""
+        if self.touched:
+            places = [_place(packed(row.namespace), row.key) for row in self.touched]
+            until = [expiry(self._now, row.ttl) for row in self.touched]
+            times = ([row.updated for row in self.touched], [row.ttl for row in self.touched], until)
+            self._link.write(_TOUCH, (places, *times, self._scope))
+            self.touched.clear()
 
 
-def _in_child() -> None:
-    for store in list(_stores):
-        store.in_child()
+def _place(ns: bytes, key: str) -> bytes:
+    # The namespace ends with NUL, which no key holds: no two places have the same text.
+    return blake2b(ns + b"\x00" + key.encode(), digest_size=16).digest()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+def _within(prefix: Namespace) -> tuple[str, tuple[bytes, ...]]:
+    """What a row's namespace must be to begin with ``prefix``, and the values that this text is bound to."""
+    if not prefix:
+        return "", ()
+    first = packed(prefix)
+    end = after(first)
+    return " AND head >= %s AND head <= %s AND ns >= %s AND ns < %s", (first[:_HEAD], end[:_HEAD], first, end)
+
+
+def _crc(value: bytes) -> int:
+    return crc32(value) - (1 << 31)  # as a signed column holds it
+
+
+def _namespace(data: Any) -> Namespace:
+    try:
+        return unpacked(data)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise corrupt(data, "", data if isinstance(data, bytes) else b"") from error
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    ns, key, value, crc, created, updated, ttl, expires = row
+    namespace = _namespace(ns)
+    if _crc(value) != crc:
+        raise corrupt(namespace, key, value)
+    return Record(namespace, key, value, created, updated, ttl, expires)

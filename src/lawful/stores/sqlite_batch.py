@@ -21,8 +21,7 @@ from lawful.journal.records import (
     PutWrites,
     Record,
 )
-from lawful.stores.sqlite_link import Link
-from lawful.stores.sqlite_rows import (
+from lawful.stores.rows import (
     ANSWERS,
     COLUMNS,
     WRITES,
@@ -33,6 +32,7 @@ from lawful.stores.sqlite_rows import (
     unpack,
     writes_row,
 )
+from lawful.stores.sqlite_link import Link
 
 PUT_CHECKPOINT = f"INSERT INTO checkpoint(space, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _PUT_WRITES = (

@@ -7,8 +7,7 @@ from typing import Any
 
 from lawful.journal.checks import check_append, check_limit, check_text, corrupt, labelled, read_only
 from lawful.journal.records import EffectEvent, Operation
-from lawful.stores.sqlite_link import Link
-from lawful.stores.sqlite_rows import (
+from lawful.stores.rows import (
     EVENT,
     OPERATION,
     checksum,
@@ -17,6 +16,7 @@ from lawful.stores.sqlite_rows import (
     operation_of,
     operation_row,
 )
+from lawful.stores.sqlite_link import Link
 
 _PUT_OPERATION = f"INSERT INTO operation(scope, {OPERATION}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SET_OPERATION = f"UPDATE operation SET ({OPERATION}) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE row=?"

@@ -10,9 +10,7 @@ import msgspec
 
 from lawful.journal.checks import SOURCES, corrupt, matches
 from lawful.journal.records import Chain, Checkpoint, ThreadInfo
-from lawful.stores.sqlite_batch import sliced
-from lawful.stores.sqlite_link import Link
-from lawful.stores.sqlite_rows import (
+from lawful.stores.rows import (
     ANSWERS,
     COLUMNS,
     WRITES,
@@ -23,6 +21,8 @@ from lawful.stores.sqlite_rows import (
     unpack,
     writes_of,
 )
+from lawful.stores.sqlite_batch import sliced
+from lawful.stores.sqlite_link import Link
 
 _OF_C = ", ".join(f"c.{name}" for name in COLUMNS.split(", "))
 # A parent's id is smaller than its child's: the order of ids is the order of the chain, and no damage makes it a circle.

@@ -6,8 +6,8 @@ import msgspec
 
 from lawful.journal.checks import refuse
 from lawful.journal.retention import Line, plan
+from lawful.stores.rows import COLUMNS, checkpoint_of, checkpoint_row, raw_id, split_refs, unpack
 from lawful.stores.sqlite_link import Link
-from lawful.stores.sqlite_rows import COLUMNS, checkpoint_of, checkpoint_row, raw_id, split_refs, unpack
 
 _SPACES = "(SELECT id FROM space WHERE thread=?)"
 

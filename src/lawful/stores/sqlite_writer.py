@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import sqlite3
 import threading
-from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from weakref import WeakSet
 
 from lawful.core.clock import Clock
 from lawful.core.errors import Failure, StoreLocked
 from lawful.journal.checks import closed, nested
 from lawful.journal.records import Batch
+from lawful.stores.queue import Done, Entry, Queue, finish
 from lawful.stores.sqlite_batch import write
 from lawful.stores.sqlite_errors import translated, translating
 from lawful.stores.sqlite_link import Link
 
-_IDLE = 1.0
-"""Seconds without work after which the writer thread ends."""
 _FORK_PATIENCE = 10.0
 """Seconds that a fork waits for commits under way."""
-
-
-class Entry:
-    """One batch in the queue, and what became of it."""
-
-    __slots__ = ("batch", "done", "error", "finished", "scope")
-
-    def __init__(self, scope: str, batch: Batch, done: Callable[[BaseException | None], None] | None) -> None:
-        self.scope = scope
-        self.batch = batch
-        self.done = done
-        self.error: BaseException | None = None
-        self.finished = False
-
-    def finish(self, error: BaseException | None) -> None:
-        self.error = error
-        self.finished = True
-
-
-def _finish(entries: Sequence[Entry], refused: Mapping[int, BaseException]) -> None:
-    for i, entry in enumerate(entries):
-        entry.finish(refused.get(i))
 
 
 class Writer:
@@ -61,109 +36,38 @@ class Writer:
         self._reader: Link | None = None
         self.on_freed: Callable[[], None] = _nothing
         """Called after a batch gave up its lease."""
+        self._queue = Queue(self._write, lambda: self.on_freed())
         self._renew_locks()
         with translating(path, "open"):
             self._link = Link(path, busy_timeout)
         _writers.add(self)
 
     def _renew_locks(self) -> None:
-        self._gate = threading.Lock()
+        self._queue.renew()
         self._holder = 0
-        self._queue: deque[Entry] = deque()
         self._reading = threading.Lock()
         self._reader_of = 0
-        self._wake = threading.Condition()
-        self._running = False
         self._forking: list[threading.Lock] = []
 
     # Batches.
 
     def commit(self, scope: str, batch: Batch) -> None:
         """Write ``batch`` in this thread, and with it what waits in the queue; or let the holder of the lock write it."""
-        entry = Entry(scope, batch, None)
-        if self._gate.acquire(blocking=False):
-            self._queue.append(entry)
-        else:
-            self._wait_in_queue(entry)
-        served: list[Entry] = []
-        try:
-            if not entry.finished:
-                served = self._drain()
-                self._serve(served, entry)
-        finally:
-            self._gate.release()
-            self._report(served)
-        if entry.error is not None:
-            raise entry.error
-
-    def _wait_in_queue(self, entry: Entry) -> None:
         self._refuse_nested()
-        self._queue.append(entry)
-        try:
-            self._gate.acquire()
-        except BaseException:  # an interrupt: nobody waits for this batch any more
-            if entry in self._queue:
-                self._queue.remove(entry)
-            raise
+        self._queue.commit(Entry(scope, batch))
 
-    def submit(self, scope: str, batch: Batch, done: Callable[[BaseException | None], None]) -> None:
+    def submit(self, scope: str, batch: Batch, done: Done) -> None:
         """Queue ``batch`` for the writer thread, or for whoever commits before it."""
         if self._closed:
             raise closed()
-        self._queue.append(Entry(scope, batch, done))
-        self._wake_up()
+        self._queue.submit(Entry(scope, batch, done))
 
-    def _wake_up(self) -> None:
-        with self._wake:
-            if self._running:
-                self._wake.notify()
-            else:
-                self._running = True
-                _thread.start_new_thread(self._run, ())
-
-    def _run(self) -> None:
-        try:
-            while self._has_work():
-                with self._gate:
-                    served = self._drain()
-                    self._serve(served, None)
-                self._report(served)
-        finally:
-            with self._wake:
-                self._running = False
-            if self._queue:  # whoever raised here must not leave the others waiting
-                self._wake_up()
-
-    def _has_work(self) -> bool:
-        with self._wake:
-            if not self._queue:
-                self._wake.wait(_IDLE)
-            if not self._queue:
-                self._running = False
-                return False
-            return True
-
-    def _drain(self) -> list[Entry]:
-        taken: list[Entry] = []
-        while self._queue:
-            taken.append(self._queue.popleft())
-        return taken
-
-    def _serve(self, entries: list[Entry], mine: Entry | None) -> None:
-        """Write ``entries``; each has its error afterwards, or is written."""
-        try:
-            if len(entries) > 1:
-                self._group(entries)
-            for entry in entries:
-                if not entry.finished:
-                    self._single(entry)
-        except BaseException:
-            # An interrupt of the thread that writes is not the others' failure: back into the queue with them.
-            left = [entry for entry in entries if not entry.finished and entry is not mine]
-            self._queue.extendleft(reversed(left))
-            if any(entry.done is not None for entry in left):
-                self._wake_up()
-            raise
+    def _write(self, entries: Sequence[Entry]) -> None:
+        if len(entries) > 1:
+            self._group(entries)
+        for entry in entries:
+            if not entry.finished:
+                self._single(entry)
 
     def _single(self, entry: Entry) -> None:
         link: Link | None = None
@@ -181,7 +85,7 @@ class Writer:
             entry.finished = link is not None and link.committed
             raise
 
-    def _group(self, entries: list[Entry]) -> None:
+    def _group(self, entries: Sequence[Entry]) -> None:
         """All of ``entries`` in one transaction, each in a savepoint; where that fails as a whole, none is finished."""
         refused: dict[int, Failure] = {}
         link: Link | None = None
@@ -191,16 +95,16 @@ class Writer:
                 for i, entry in enumerate(entries):
                     if (error := self._part(link, entry)) is not None:
                         refused[i] = error
-            _finish(entries, refused)
+            finish(entries, refused)
         except BaseException as error:
             if link is not None and link.committed:
-                _finish(entries, refused)
+                finish(entries, refused)
             if not isinstance(error, Exception):
                 raise
             if isinstance(error, sqlite3.Error):
                 told = translated(error, self.path, "commit")
                 if isinstance(told, StoreLocked):  # once waited is enough for all of them
-                    _finish(entries, dict.fromkeys(range(len(entries)), told))
+                    finish(entries, dict.fromkeys(range(len(entries)), told))
             # Any other trouble: they are written one by one next, so that each gets the error that is its own.
 
     def _part(self, link: Link, entry: Entry) -> Failure | None:
@@ -214,15 +118,6 @@ class Writer:
             return error
         link.con.execute("RELEASE part")
         return None
-
-    def _report(self, served: list[Entry]) -> None:
-        """Tell the submitters, outside the lock: they may call the journal. One that raises keeps none from it."""
-        if any(entry.batch.release for entry in served):
-            self.on_freed()
-        with ExitStack() as stack:
-            for entry in reversed(served):
-                if entry.done is not None and entry.finished:
-                    stack.callback(entry.done, entry.error)
 
     # Connections.
 
@@ -242,7 +137,7 @@ class Writer:
     def writing(self, *, durable: bool) -> Generator[Link]:
         """A write transaction of one's own."""
         self._refuse_nested()
-        with self._gate, translating(self.path, "write"):
+        with self._queue.gate, translating(self.path, "write"):
             link = self._ready(durable=durable)
             self._holder = threading.get_ident()
             try:
@@ -256,8 +151,8 @@ class Writer:
         """A consistent view: over the writing connection if it is idle, else over another, so that reads never wait."""
         self._refuse_nested()
         if self._private:
-            self._gate.acquire()
-        elif not self._gate.acquire(blocking=False):
+            self._queue.gate.acquire()
+        elif not self._queue.gate.acquire(blocking=False):
             with self._second() as link, translating(self.path, "read"), link.reading():
                 yield link
             return
@@ -269,7 +164,7 @@ class Writer:
                     yield link
         finally:
             self._holder = 0
-            self._gate.release()
+            self._queue.gate.release()
 
     @contextmanager
     def _second(self) -> Generator[Link]:
@@ -287,7 +182,7 @@ class Writer:
 
     def shrink(self) -> None:
         """Give free pages back to the file system."""
-        with self._gate, translating(self.path, "shrink"):
+        with self._queue.gate, translating(self.path, "shrink"):
             con = self._ready(durable=False).con
             con.executescript("PRAGMA incremental_vacuum")  # execute() would stop after the first page
             con.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -295,13 +190,12 @@ class Writer:
     def close(self) -> None:
         """Write what is queued, then let go of the file."""
         self._refuse_nested()
-        with self._gate, self._reading:
-            served = self._drain()
-            self._serve(served, None)
+        with self._queue.gate, self._reading:
+            served = self._queue.flush()
             self._closed = True
             self._let_go(truncate=True)
         _writers.discard(self)
-        self._report(served)
+        self._queue.report(served)
 
     def __del__(self) -> None:
         if "_link" in self.__dict__:
@@ -320,7 +214,7 @@ class Writer:
     def before_fork(self) -> None:
         if threading.get_ident() in (self._holder, self._reader_of):
             return
-        locks = (self._gate, self._reading)
+        locks = (self._queue.gate, self._reading)
         self._forking = [lock for lock in locks if lock.acquire(timeout=_FORK_PATIENCE)]
         if len(self._forking) == len(locks) and not self._private:
             self._let_go(truncate=False)
