@@ -1,7 +1,7 @@
 """The thirteen errors, their context and JSON form, and the specific ones beneath them, drawn as a tree.
 
 Failure                        what ``except`` catches
-├── LLMError                   a model refused, failed or answered out of form
+├── LLMError                   a model refused, failed or answered out of form (llm_errors.py)
 ├── AgentError                 an agent's loop could not go on
 ├── ConversationMemoryError    a conversation's memory could not be kept or read
 ├── ToolError                  a tool or an effect
@@ -32,6 +32,7 @@ from lawful.core.failure import ForeignException as ForeignException
 from lawful.core.failure import bare as bare
 from lawful.core.failure import nearest as nearest
 from lawful.core.failure_json import read_failure
+from lawful.core.lazy import late
 
 
 class LLMError(Failure):
@@ -373,7 +374,8 @@ def _family(base: type[Failure]) -> Iterable[type[Failure]]:
 
 def known_codes() -> dict[str, type[Failure]]:
     """Every code of this library and its class; classes that a program derives from these are not among them."""
-    return {kind.code: kind for base in THIRTEEN for kind in _family(base) if kind.__module__ == __name__}
+    ours = {__name__, late("lawful.core.llm_errors").__name__}
+    return {kind.code: kind for base in THIRTEEN for kind in _family(base) if kind.__module__ in ours}
 
 
 def from_json(told: Mapping[str, Any]) -> Failure:

@@ -26,14 +26,31 @@ class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="eve
 
 
 class Usage(Struct, frozen=True, omit_defaults=True):
-    """Tokens of one model call."""
+    """Tokens of one model call, or of several added up."""
 
     prompt: int = 0
+    """All that was read, what came from a cache included."""
     completion: int = 0
+    """All that was written, reasoning included."""
+    cached: int = 0
+    """Of the prompt: read from the provider's cache."""
+    cache_written: int = 0
+    """Of the prompt: written to the provider's cache."""
+    reasoning: int = 0
+    """Of the completion: thought and not said."""
 
     @property
     def total(self) -> int:
         return self.prompt + self.completion
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+            self.cache_written + other.cache_written,
+            self.reasoning + other.reasoning,
+        )
 
 
 # Runs. Their span is their run_id.

@@ -122,11 +122,24 @@ def policy_for(policies: RetryPolicy | Iterable[RetryPolicy] | None, error: Base
 def next_delay(
     policies: RetryPolicy | Iterable[RetryPolicy] | None, error: BaseException, attempt: int, chance: float = 0.0
 ) -> float | None:
-    """Seconds to wait after attempt number ``attempt`` (1, 2...) of a task failed with ``error``; None: give up."""
+    """Seconds to wait after attempt number ``attempt`` (1, 2...) of a task failed with ``error``; None: give up.
+
+    Never less than the other side asked for.
+    """
     policy = policy_for(policies, error)
     if policy is None or attempt >= policy.max_attempts:
         return None
-    return policy.delay(attempt, chance)
+    return max(policy.delay(attempt, chance), retry_after(error) or 0.0)
+
+
+def retry_after(error: BaseException) -> float | None:
+    """The seconds that the other side asked us to wait, as a Failure's ``details`` tell them under "retry_after"."""
+    told = error.details.get("retry_after") if isinstance(error, Failure) else None
+    try:
+        wait = float(told) if told else None
+    except ValueError:
+        return None
+    return wait if wait is not None and 0 <= wait < math.inf else None
 
 
 def _classes(retry_on: Any) -> tuple[type[Exception], ...] | None:
