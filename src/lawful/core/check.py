@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Callable
+from typing import Any, cast, final, get_args, get_origin
 
 from lawful.core.check_types import Compiler, Miss, Test, told
 from lawful.core.errors import ConfigurationError
@@ -12,15 +13,24 @@ from lawful.core.errors import ConfigurationError
 class Check:
     """The compiled check of one annotation: call it with a value."""
 
-    __slots__ = ("_test", "always", "annotation", "fast", "where")
+    __slots__ = ("_test", "always", "annotation", "fast", "quick", "where")
 
-    def __init__(self, annotation: Any, where: str, test: Test | None, fast: tuple[type, ...]) -> None:
+    def __init__(
+        self,
+        annotation: Any,
+        where: str,
+        test: Test | None,
+        fast: tuple[type, ...],
+        quick: Callable[[Any], bool] | None = None,
+    ) -> None:
         self.annotation = annotation
         self.where = where
         self.fast = fast
         """The types for which ``type(value) is t`` is the whole check."""
         self.always = test is None
         """Every value passes."""
+        self.quick = quick
+        """If it is True of a value, the value passes; a cheap look before the whole check."""
         self._test = test
 
     def __call__(self, value: Any) -> str | None:
@@ -61,7 +71,18 @@ def compile_check(annotation: Any, *, where: str = "") -> Check:
             details={"where": where},
             cause=error,
         ) from error
-    return Check(annotation, where, test, tuple(sorted(fast, key=_by_name)))
+    return Check(annotation, where, test, tuple(sorted(fast, key=_by_name)), _quick_list(annotation))
+
+
+def _quick_list(annotation: Any) -> Callable[[Any], bool] | None:
+    """For a list of elements that are told by their exact types: whether all of them are."""
+    arguments = get_args(annotation)
+    if get_origin(annotation) is not list or len(arguments) != 1:
+        return None
+    _, fast = Compiler().compile(arguments[0])
+    return (
+        (lambda value: type(value) is list and fast.issuperset(map(type, cast("list[Any]", value)))) if fast else None
+    )
 
 
 def _by_name(cls: type) -> str:

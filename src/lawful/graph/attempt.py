@@ -19,21 +19,30 @@ _FAILED: Any = object()
 def attempt(task: Task, recorder: Recorder | None) -> None:
     """Run the node in this thread and leave the outcome in the task."""
     token = current_task.set(task)
+    node = task.task_node
     try:
         task.begin()
-        node = task.task_node
         value = node.call(task.enter(), task)
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
         value = _caught(task, error)
         if value is _FAILED and _cancellation(error) and task.error is error:
             task.cancelled_itself(error)
     raised = value is _FAILED or _taken(task, value)
-    if not raised and task.task_node.routers and task.signal is None:
+    if not raised and node.routers and task.signal is None:
         raised = _route(task)
     current_task.reset(token)
-    task.settle(raised)
+    _close(task, raised)
     if recorder is not None:
         seal(task, recorder)
+
+
+def _close(task: Task, raised: bool) -> None:
+    """Close the slot; most attempts simply returned."""
+    if raised or task.signal is not None or task.fault is not None:
+        task.settle(raised)
+    else:
+        task.closed = True
+        task.status = DONE
 
 
 def _caught(task: Task, error: BaseException) -> Any:
@@ -48,9 +57,11 @@ def _caught(task: Task, error: BaseException) -> Any:
 def _taken(task: Task, value: Any) -> bool:
     """Read what the node returned; whether that was refused, as the task's own failure."""
     try:
-        if task.signal is not None:  # swallowed, or a command from a graph inside
+        signal = task.signal
+        if signal is not None:  # swallowed, or a command from a graph inside
             value = task.commanded(None)
-        if task.signal is None:
+            signal = task.signal
+        if signal is None:
             task.returned(value)
     except BaseException as error:  # noqa: BLE001 - the same seam: a check may call the user's code
         task.fail(error)
@@ -67,7 +78,7 @@ def _cancellation(error: BaseException) -> bool:
 def _route(task: Task) -> bool:
     """Follow the conditional edges; whether one failed, as the task's own failure."""
     try:
-        acceptor, values = task.program.acceptor, task.routing()
+        acceptor, values = task.base.program.acceptor, task.routing()
         for router in task.task_node.routers:
             acceptor.routed(task, router, router.call(router.view(values), task))
     except BaseException as error:  # noqa: BLE001 - the same seam
@@ -86,10 +97,10 @@ async def attempt_async(
     """
     token = current_task.set(task)
     outside: BaseException | None = None
+    node = task.task_node
     try:
         task.begun = True
         task.begin()
-        node = task.task_node
         if node.awaits and node.timeout is None and task.timeout is None:
             value = await node.call(task.enter(), task)
         else:
@@ -99,10 +110,10 @@ async def attempt_async(
         if value is _FAILED:
             outside = _from_outside(task, error, cancelling)
     raised = value is _FAILED or _taken(task, value)
-    if not raised and task.task_node.routers and task.signal is None:
+    if not raised and node.routers and task.signal is None:
         raised, outside = await _route_async(task, cancelling)
     current_task.reset(token)
-    task.settle(raised)
+    _close(task, raised)
     if outside is not None:
         task.status = CANCELLED
         if arrived is None:

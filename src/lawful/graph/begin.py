@@ -123,13 +123,15 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     m.checkpoint = m.new_id()
     m.rebase()
     start = m.task(m.program.start)
-    start.given = dict(writes) if ROOT not in m.program.channels else seed.given
+    if m.recorder is not None or m.program.start.routers:
+        start.given = dict(writes) if ROOT not in m.program.channels else seed.given
     m.tasks = [start]
     m.source = "input"
     m.fresh = True
-    m.ran = tuple(n.name for n in dropped)
-    for name in set(m.ran):
-        m.visits[name] = m.visits.get(name, 0) + 1
+    if dropped:
+        m.ran = tuple(n.name for n in dropped)
+        for name in set(m.ran):
+            m.visits[name] = m.visits.get(name, 0) + 1
     if m.recorder is not None:
         m.record("input", parts, [], [], drop=seed.restored is not None)
         if m.listener is not None:

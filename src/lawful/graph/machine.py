@@ -35,7 +35,7 @@ class Machine(Standing):
         if self.step + 1 > self.stop:
             return self.end(o.Broke(self._out_of_steps()))
         if not self.tasks:
-            return self.end(self._done())
+            return (o.Finish(self._done()),) if self.recorder is None else self.end(self._done())
         before = self.limits.before
         if before and self.fresh and self._named(before, (t.task_node for t in self.tasks)):
             return self.pause(())

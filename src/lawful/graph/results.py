@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from lawful.core.check import Check
@@ -43,21 +43,31 @@ class Acceptor:
         """By key: what completes an update before it is stored (message ids), so that folding it again gives the same."""
         self.fast: dict[str, type] = {}
         """Key to the one exact type that needs no further check."""
+        self.quick: dict[str, Callable[[Any], bool]] = {}
+        """For other keys: whether a write surely fits; if not, the full check says."""
         if strict:
             for key, check in checks.items():
-                if kinds.get(key) == LAST and check.fast:
-                    self.fast[key] = check.fast[0]
+                exact = check.fast[0] if check.fast else None
+                # A dict may be an Overwrite in disguise, where the key has a reducer: that takes the whole check.
+                if exact is not None and (kinds.get(key) == LAST or (kinds.get(key) == REDUCED and exact is not dict)):
+                    self.fast[key] = exact
+                elif check.quick is not None:
+                    self.quick[key] = check.quick
 
     def accept(self, task: Task, value: Any) -> None:
         """Read a node's return value."""
+        kind = cast("Any", type(value))  # pyright: ignore[reportUnknownArgumentType]
+        if kind is dict and not self.root:  # what nearly every node returns
+            self._mapping(task, value)
+            return
         if value is None:
             return
         if isinstance(value, Command):
             self.command(task, cast("Command[Any]", value))
         elif isinstance(value, Send):
             self.goto(task, value)
-        elif type(value) is list or type(value) is tuple:
-            self._several(task, cast("Sequence[Any]", value))
+        elif kind is list or kind is tuple:
+            self._several(task, value)
         else:
             self.update(task, value)
 
@@ -107,9 +117,9 @@ class Acceptor:
         return None
 
     def _mapping(self, task: Task, value: Mapping[str, Any]) -> None:
-        writes, fast, keys, strict = task.writes, self.fast, self.keys, self.strict
+        writes, fast, quick, keys, strict = task.writes, self.fast, self.quick, self.keys, self.strict
         for key, item in value.items():
-            if fast.get(key) is type(item):
+            if fast.get(key) is type(item) or (key in quick and quick[key](item)):
                 writes.append((key, item))
             elif not strict:
                 if key in keys:

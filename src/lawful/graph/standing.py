@@ -146,7 +146,7 @@ class Standing:
 
     def rebase(self) -> None:
         """Start a step on the checkpoint that we stand on."""
-        if self.recorder is None and self.step > 0:
+        if self.recorder is None and self.step >= 0:
             # Nobody keeps a step that is over: what its tasks have in common becomes the next one's.
             base = self.base
             base.checkpoint = self.checkpoint
@@ -220,9 +220,6 @@ class Standing:
         self.written = changed
         self.step += 1
         self.source = "loop"
-        self._plan_on_new(names, sends)
-
-    def _plan_on_new(self, names: set[str], sends: Sequence[Send]) -> None:
         self.parent, self.checkpoint = self.checkpoint, self.new_id()
         self.rebase()
         self.plan(names, sends)

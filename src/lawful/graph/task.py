@@ -159,14 +159,14 @@ class Task(Slot):
             remaining = self.base.remaining
             values = {**self.values, **{k: m.read(remaining) for k, m in node.managed.items()}}
             return node.view(values)
-        return node.view(self.values)
+        return node.view(self.base.values)
 
     def returned(self, value: Any) -> None:
         """Take the node's return value: parse and check it, as this task's own failure."""
         node = self.task_node
         node.accept(self, value)
         self.value = value
-        acceptor = self.program.acceptor
+        acceptor = self.base.program.acceptor
         if acceptor.prepares:
             acceptor.prepare(self.writes)
         if node.marks:
@@ -174,9 +174,12 @@ class Task(Slot):
 
     def routing(self) -> Mapping[str, Any]:
         """The state with this task's own writes applied, as its conditional edges see it."""
-        self.merged = merge(self.program, self.values, (self,))
+        base = self.base
+        self.merged = merge(base.program, base.values, (self,))
         self.merged_at = len(self.writes)
-        local = dict(self.values)
+        if base.program.plain:
+            return {**base.values, **self.merged}
+        local = dict(base.values)
         store(local, self.merged)
         return local
 
@@ -254,7 +257,7 @@ class Task(Slot):
 
     def target(self, name: str) -> None:
         """Go to ``name`` in the next step; a deferred node's inbox is a channel of its own."""
-        inbox = self.program.nodes[name].inbox
+        inbox = self.base.program.nodes[name].inbox
         if inbox is not None:
             self.writes.append((inbox, name))
         elif self.targets is None:

@@ -29,6 +29,7 @@ class AsyncDriver(Driver):
         "loop",
         "pool",
         "queued",
+        "quiet",
         "sleeping",
     )
 
@@ -57,6 +58,8 @@ class AsyncDriver(Driver):
         self._sleeper: asyncio.Future[None] | None = None
         self._waking = False
         self._context: Any = None
+        self.quiet = machine.recorder is None and machine.listener is None and step_timeout is None and not live
+        """Whether nothing has to be done between two steps: no journal, nobody who listens, no limit on a step's time."""
 
     async def run(self, orders: Sequence[o.Order]) -> o.Outcome:
         """Carry out the first orders and all that follow, to the end; never leaves a task behind."""
@@ -203,13 +206,40 @@ class AsyncDriver(Driver):
         if len(tasks) == 1 and not self.flying and not hearing and not self.live and self.step_timeout is None:
             task = tasks[0]
             if task.task_node.is_async:
-                await self._inline(task)
+                await (self._straight(task) if self.quiet else self._inline(task))
                 return
         for task in tasks:
             if self.limit is not None and len(self.flying) >= self.limit:
                 self.queued.append(task)
             else:
                 self._fly(task)
+
+    async def _straight(self, task: Task) -> None:
+        """Step after step of one async task each, as long as nothing else is to be done between them."""
+        me, advance = asyncio.current_task(), self.machine.advance
+        while True:
+            try:
+                await attempt_async(task, None, self.cancelling)
+            except asyncio.CancelledError as error:
+                task.status = CANCELLED
+                self.local.append(o.Cancelled(error))
+                self.local.append(o.TaskEnded(task))
+                return
+            if me is not None and me.cancelling() > self.cancelling:
+                self._obey(me)
+                self.local.append(o.TaskEnded(task))
+                return
+            orders = advance(o.TaskEnded(task))
+            first = orders[0] if len(orders) == 1 else None
+            if type(first) is not o.Start or len(first.tasks) != 1 or not first.tasks[0].task_node.is_async:
+                await self.carry(orders)
+                return
+            task = first.tasks[0]
+
+    def _obey(self, me: asyncio.Task[Any]) -> None:
+        """A node swallowed a cancellation that was ours to obey."""
+        self.cancelling = me.cancelling()
+        self.local.append(o.Cancelled(asyncio.CancelledError()))
 
     async def _inline(self, task: Task) -> None:
         try:
@@ -219,9 +249,8 @@ class AsyncDriver(Driver):
             self.local.append(o.Cancelled(error))
         else:
             me = asyncio.current_task()
-            if me is not None and me.cancelling() > self.cancelling:  # the node swallowed it; it was ours to obey
-                self.cancelling = me.cancelling()
-                self.local.append(o.Cancelled(asyncio.CancelledError()))
+            if me is not None and me.cancelling() > self.cancelling:
+                self._obey(me)
         self.local.append(o.TaskEnded(task))
 
     def _fly(self, task: Task) -> None:

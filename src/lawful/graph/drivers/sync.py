@@ -137,6 +137,8 @@ class SyncDriver(Driver):
             kind = type(order)
             if kind is o.Start:
                 self._start(order.tasks)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]
+            elif kind is o.Finish:
+                self.outcome = order.outcome  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
             else:
                 self._carry_other(order)
 
