@@ -133,7 +133,7 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
         for name in set(m.ran):
             m.visits[name] = m.visits.get(name, 0) + 1
     if m.recorder is not None:
-        m.record("input", parts, [], [], drop=seed.restored is not None)
+        m.record("input", parts, [], [], drop=seed.restored is not None and not seed.fork)
         if m.listener is not None:
             m.listener.checkpointed(m)
     if m.program.start.routers:
@@ -215,8 +215,10 @@ def _command(m: Machine, seed: Seed, command: Command[Any]) -> Sequence[o.Order]
         raise RuntimeError("Cannot use Command(resume=...) without checkpointer")
     if not resumes and command.update is None and not command.goto:
         raise EmptyInputError("Received an empty Command: nothing to write, go to or answer", component="graph")
-    null = _null_task(m, command)
     restored = seed.restored
+    if restored is None:
+        m.rebase()
+    null = _null_task(m, command)
     if restored is None:
         _virgin(m)
     elif seed.fork:
@@ -254,7 +256,8 @@ def _answered(
         m.listener.stepped(m, None)
     if not m.tasks:
         return m.end(o.Ended(m.output()))
-    return m.after_commit(m.launch, wait=True)  # a nested graph reads its answers from the journal
+    # A nested graph reads its answers from the journal.
+    return m.after_commit(m.launch, wait=command.resume is not None)
 
 
 def _null_task(m: Machine, command: Command[Any]) -> Task | None:
@@ -292,7 +295,8 @@ def _write_null(m: Machine, null: Task) -> None:
     m.null_parts = [*m.null_parts, null.blob or b""]
     m.null_refs = (*m.null_refs, *null.refs)
     m.null_chunks.append(null.chunks)
-    m.dirty.extend(m.recorder.null_records(m.checkpoint, m.null_parts, m.null_refs, null.chunks))
+    if m.held is None:
+        m.dirty.extend(m.recorder.null_records(m.checkpoint, m.null_parts, m.null_refs, [null.chunks]))
 
 
 __all__ = ["NULL_TASK", "Seed", "begin", "stand"]

@@ -198,6 +198,7 @@ class Machine(Standing):
 
     def end(self, outcome: o.Outcome) -> Sequence[o.Order]:
         """Finish once all is durable."""
+        self.put_rest(isinstance(outcome, o.Ended))
         return self.after_commit(lambda: (o.Finish(outcome),), last=True)
 
     def _done(self) -> o.Outcome:
@@ -212,6 +213,8 @@ class Machine(Standing):
         self, orders: Callable[[], Sequence[o.Order]], last: bool = False, wait: bool = False
     ) -> Sequence[o.Order]:
         """What ``orders`` gives, once all that was noted is durable; ``wait`` for it whatever the durability."""
+        if wait:
+            self.put_held()
         if self.recorder is None or not (self.dirty or self.committing):
             return orders()
         if self.durable != "sync" and not last and not wait:
@@ -226,7 +229,7 @@ class Machine(Standing):
             return ()
         self.committing = True
         records, self.dirty = self.dirty, []
-        return (o.Commit(records, last),)
+        return (o.Commit(records, last, self.durable == "async" and not last and not wait),)
 
     def _committed(self, event: o.Committed) -> Sequence[o.Order]:
         self.committing = False

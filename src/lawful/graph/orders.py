@@ -78,6 +78,8 @@ class Commit(Struct, frozen=True):
     records: Sequence[Record]
     last: bool = False
     """Nothing of this run follows: the lease may be given up with it."""
+    background: bool = False
+    """The run goes on meanwhile."""
 
 
 class Finish(Struct, frozen=True):

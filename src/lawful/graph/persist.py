@@ -118,11 +118,16 @@ class Recorder:
         return out
 
     def null_records(
-        self, checkpoint: str, parts: Sequence[bytes], refs: tuple[bytes, ...], chunks: dict[bytes, bytes] | None
+        self,
+        checkpoint: str,
+        parts: Sequence[bytes],
+        refs: tuple[bytes, ...],
+        chunks: Sequence[dict[bytes, bytes] | None],
     ) -> list[Record]:
         """The records that save a Command's own writes beside the pending tasks of a checkpoint."""
         out: list[Record] = []
-        self.put_chunks(out, chunks)
+        for pieces in chunks:
+            self.put_chunks(out, pieces)
         out.append(PutWrites(TaskWrites(self.ns, checkpoint, NULL_TASK, "done", pack(parts), refs)))
         return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -158,6 +159,8 @@ class Session:
                 durability=parent.durability,
             )
         else:
+            if self.journal is None and self.options.durability is not None:
+                warnings.warn("`durability` has no effect when no checkpointer is present.", stacklevel=2)
             clock = self.graph.clock or SYSTEM
             thread = self.target.thread if self.journal is not None else None
             if self.journal is not None and thread is None:
@@ -221,6 +224,8 @@ class Session:
         )
         if self.nested:
             machine.own = []
+            if machine.held is not None:
+                machine.held.transient = graph.checkpointer is not True
         return machine
 
     def _metadata(self, ns: str) -> dict[str, Any]:

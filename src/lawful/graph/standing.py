@@ -10,6 +10,7 @@ from lawful.core.errors import InvalidUpdateError
 from lawful.graph.apply import after, finish, store, tried
 from lawful.graph.channels import MISSING
 from lawful.graph.command import START, Send
+from lawful.graph.keeping import Held
 from lawful.graph.orders import Order
 from lawful.graph.persist import Recorder, parents_of
 from lawful.graph.program import Node, Program
@@ -57,8 +58,10 @@ class Standing:
         "failing",
         "finished",
         "fresh",
+        "held",
         "limits",
         "listener",
+        "newest",
         "notices",
         "ns",
         "null_chunks",
@@ -83,6 +86,18 @@ class Standing:
         "visits",
         "written",
     )  # fmt: skip
+
+    failing: bool
+    """Whether a task of this step has failed, so that the others are being stopped."""
+    trouble: bool
+    """Whether a task of this step ended other than by returning."""
+    standing: bool
+    """Whether the tasks were planned by an earlier run, so that some may have a saved outcome."""
+    newest: str | None
+    """The last checkpoint id that this run made."""
+    null_parts: list[bytes]
+    null_refs: tuple[bytes, ...]
+    null_chunks: list[dict[bytes, bytes] | None]
 
     def __init__(
         self,
@@ -122,19 +137,15 @@ class Standing:
         self.ran: tuple[str, ...] = ()
         self.written: dict[str, Any] | None = None
         self.dirty: list[Record] = []
+        self.newest: str | None = None
+        self.held = Held() if durable == "exit" else None
         self.committing = False
         """Whether a commit is under way; what comes meanwhile waits in ``dirty``."""
         self.then: Callable[[], Sequence[Order]] | None = None
         """What follows once all that was noted is durable."""
-        self.failing = False
-        self.trouble = False
-        """Whether a task of this step ended other than by returning."""
-        self.standing = False
-        """Whether the tasks were planned by an earlier run, so that some may have a saved outcome."""
+        self.failing = self.trouble = self.standing = False
         self.cancelled: BaseException | None = None
-        self.null_parts: list[bytes] = []
-        self.null_refs: tuple[bytes, ...] = ()
-        self.null_chunks: list[dict[bytes, bytes] | None] = []
+        self.null_parts, self.null_refs, self.null_chunks = [], (), []
         self.answers: dict[str, Any] = {}
         self.own: list[tuple[str, Any]] | None = None
         """For a graph that is another's node: what its nodes wrote since its input, to be handed up as a delta."""
@@ -188,7 +199,10 @@ class Standing:
     def save(self, task: Task) -> None:
         """Note a finished task of a step that is not closed."""
         assert self.recorder is not None
-        self.dirty.extend(self.recorder.writes(self.checkpoint, task))
+        if self.held is not None:
+            self.held.tasks.append(task)
+        else:
+            self.dirty.extend(self.recorder.writes(self.checkpoint, task))
         task.saved = True
 
     def apply(self, tasks: Sequence[Task], changed: dict[str, Any]) -> None:
@@ -220,7 +234,9 @@ class Standing:
         self.written = changed
         self.step += 1
         self.source = "loop"
-        self.parent, self.checkpoint = self.checkpoint, self.new_id()
+        if self.held is None or self.held.source is None:  # else it is never stored: see the one before
+            self.parent = self.checkpoint
+        self.checkpoint = self.new_id()
         self.rebase()
         self.plan(names, sends)
 
@@ -229,7 +245,8 @@ class Standing:
         if self.recorder is None:
             return f"{self.run.run_id}.{self.step}"
         self.at = self.run.clock.now()
-        return new_id(self.at, self.expect if self.expect is not None else self.parent)
+        self.newest = new_id(self.at, self.newest or self.expect or self.parent)
+        return self.newest
 
     def record(
         self,
@@ -243,6 +260,10 @@ class Standing:
     ) -> None:
         """Note the checkpoint that we stand on."""
         assert self.recorder is not None
+        if self.held is not None:
+            self.held.hold(source)
+            self.null_parts, self.null_refs, self.null_chunks = [], (), []
+            return
         ran = self.ran
         if self.null_parts:
             parts = [*((-1, blob) for blob in self.null_parts), *parts]
@@ -250,6 +271,20 @@ class Standing:
             refs = [self.null_refs, *refs]
             chunks = [*self.null_chunks, *chunks]
             self.null_parts, self.null_refs, self.null_chunks = [], (), []
+        self._put(source, ran, parts, [r for rs in refs for r in rs], chunks, drop=drop, whole=whole)
+
+    def _put(
+        self,
+        source: Any,
+        ran: Sequence[str],
+        parts: Sequence[tuple[int, bytes]],
+        refs: Sequence[bytes],
+        chunks: Sequence[dict[bytes, bytes] | None],
+        *,
+        drop: bool,
+        whole: bool,
+    ) -> None:
+        assert self.recorder is not None
         self.dirty.extend(
             self.recorder.checkpoint(
                 id=self.checkpoint,
@@ -260,7 +295,7 @@ class Standing:
                 tasks=self.tasks,
                 ran=ran,
                 parts=parts,
-                refs=[r for rs in refs for r in rs],
+                refs=refs,
                 chunks=chunks,
                 fresh=self.fresh,
                 finished=self.finished,
@@ -273,6 +308,26 @@ class Standing:
             )
         )
         self.expect = self.checkpoint
+
+    def put_held(self) -> None:
+        """Note the checkpoint that was held back after all: whole, and as made from the last stored one."""
+        if self.held is not None and self.held.source is not None:
+            self._put(self.held.source, self.ran, [], [], [], drop=False, whole=True)
+            self.held.source = None
+
+    def put_rest(self, ended: bool) -> None:
+        """Note what was held back and outlives the run: nothing, if it is transient and came to its end."""
+        if self.held is None or self.recorder is None or (ended and self.held.transient):
+            return
+        self.put_held()
+        if self.null_chunks:
+            self.dirty.extend(
+                self.recorder.null_records(self.checkpoint, self.null_parts, self.null_refs, self.null_chunks)
+            )
+            self.null_chunks = []
+        for task in self.held.tasks:
+            self.dirty.extend(self.recorder.writes(self.checkpoint, task))
+        self.held.tasks = []
 
     def notice(self, what: str, details: dict[str, Any]) -> None:
         """Say what happened that a reader of the log or the debug stream should know."""

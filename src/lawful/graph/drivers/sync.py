@@ -75,7 +75,7 @@ class SyncDriver(Driver):
         self._look()
         advance, local = self.machine.advance, self.local
         event = None
-        if not local:
+        if not local or (self.machine.committing and not self.inbox.empty()):
             event = self._wait()
         while True:
             if event is None:
@@ -200,7 +200,7 @@ class SyncDriver(Driver):
         deal = self.deal
         assert deal is not None
         batch = deal.batch(order)
-        if self.flying:
+        if self.flying or (order.background and deal.journal.blocking):
             deal.journal.submit(batch, self._committed)
             return
         try:

@@ -1,0 +1,25 @@
+"""Pure: with durability "exit", what of a run is not yet noted for its journal, and what of that outlives the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lawful.graph.task import Task
+
+
+class Held:
+    """What a run that stores at its exit holds back: intermediate checkpoints never exist, so only the newest counts."""
+
+    __slots__ = ("source", "tasks", "transient")
+
+    def __init__(self) -> None:
+        self.source: Any = None
+        """The source of the checkpoint that the run stands on, while that is not stored; else None."""
+        self.tasks: list[Task] = []
+        """Finished tasks of the unfinished step."""
+        self.transient = False
+        """Whether nothing is kept of a run that comes to its end: a plain subgraph's."""
+
+    def hold(self, source: Any) -> None:
+        """The run stands on another checkpoint now; what was held of the one before is part of its values."""
+        self.source, self.tasks = source, []
