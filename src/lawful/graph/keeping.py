@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from lawful.graph.task import Task
+
+
+class Place(Protocol):
+    """Where a run stands."""
+
+    checkpoint: str
+    parent: str | None
 
 
 class Held:
@@ -19,6 +26,10 @@ class Held:
         """Finished tasks of the unfinished step."""
         self.transient = False
         """Whether nothing is kept of a run that comes to its end: a plain subgraph's."""
+
+    def parent(self, at: Place) -> str | None:
+        """What the checkpoint that follows was made from: a stored one."""
+        return at.checkpoint if self.source is None else at.parent
 
     def hold(self, source: Any) -> None:
         """The run stands on another checkpoint now; what was held of the one before is part of its values."""

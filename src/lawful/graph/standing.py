@@ -234,8 +234,7 @@ class Standing:
         self.written = changed
         self.step += 1
         self.source = "loop"
-        if self.held is None or self.held.source is None:  # else it is never stored: see the one before
-            self.parent = self.checkpoint
+        self.parent = self.checkpoint if self.held is None else self.held.parent(self)
         self.checkpoint = self.new_id()
         self.rebase()
         self.plan(names, sends)
