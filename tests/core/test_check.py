@@ -360,6 +360,26 @@ def test_the_checker_agrees_with_a_plain_reading(value: Any, note: str) -> None:
     assert repr(value) == before
 
 
+@given(
+    st.recursive(plain, lambda inner: st.lists(inner, max_size=3), max_leaves=4),
+    st.sampled_from([list[int], list[str] | int, list[int | None] | None, list[bool] | list[int], list[list[int]]]),
+)
+def test_the_quick_look_accepts_nothing_that_the_whole_check_refuses(value: Any, note: Any) -> None:
+    check = compile_check(note)
+    quick = check.quick
+    assert (quick is None) == (note == list[list[int]])
+    if quick is not None and quick(value):
+        assert check(value) is None
+
+
+@pytest.mark.parametrize("value", [[1, "x"], (1,), [True], None])
+def test_the_quick_look_knows_lists_of_exact_types_only(value: Any) -> None:
+    quick = compile_check(list[int] | int).quick
+    assert quick is not None
+    assert quick([1, 2])
+    assert not quick(value)
+
+
 def test_a_class_within_a_function_is_checked_as_far_as_its_names_are_found() -> None:
     class Unseen(TypedDict):
         n: int

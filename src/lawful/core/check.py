@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast, final, get_args, get_origin
+from types import UnionType
+from typing import Any, Union, cast, final, get_args, get_origin
 
 from lawful.core.check_types import Compiler, Miss, Test, told
 from lawful.core.errors import ConfigurationError
@@ -75,9 +76,12 @@ def compile_check(annotation: Any, *, where: str = "") -> Check:
 
 
 def _quick_list(annotation: Any) -> Callable[[Any], bool] | None:
-    """For a list of elements that are told by their exact types: whether all of them are."""
+    """For a list of elements told by their exact types, or a union with one: whether the value is such a list."""
     arguments = get_args(annotation)
-    if get_origin(annotation) is not list or len(arguments) != 1:
+    origin = get_origin(annotation)
+    if origin is Union or origin is UnionType:
+        return next((quick for member in arguments if (quick := _quick_list(member)) is not None), None)
+    if origin is not list or len(arguments) != 1:
         return None
     _, fast = Compiler().compile(arguments[0])
     return (

@@ -51,7 +51,7 @@ class Acceptor:
                 # A dict may be an Overwrite in disguise, where the key has a reducer: that takes the whole check.
                 if exact is not None and (kinds.get(key) == LAST or (kinds.get(key) == REDUCED and exact is not dict)):
                     self.fast[key] = exact
-                elif check.quick is not None:
+                if check.quick is not None:
                     self.quick[key] = check.quick
 
     def accept(self, task: Task, value: Any) -> None:
