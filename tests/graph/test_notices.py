@@ -32,14 +32,18 @@ def test_a_swallowed_signal_is_logged_with_its_node(drive: Drive, caplog: pytest
     with caplog.at_level(logging.WARNING, logger="lawful.graph"):
         paused = drive.run(graph.compile(checkpointer=MemoryJournal()), {}, on("t"))
     assert [question.value for question in paused.questions] == ["who?"]
-    assert [r.getMessage() for r in caplog.records] == ["signal swallowed: {'node': 'eats'}"]
+    assert [r.getMessage() for r in caplog.records] == [
+        "signal swallowed: {'node': 'eats', 'signal': 'GraphInterrupt'}"
+    ]
 
 
 def test_a_swallowed_signal_is_in_the_debug_stream(drive: Drive) -> None:
     """Rows: S0-104."""
     graph: Any = StateGraph(State).add_node("eats", drive.node(_swallow)).add_edge(START, "eats")
     events = drive.stream(graph.compile(checkpointer=MemoryJournal()), {}, on("t"), stream_mode="debug")
-    assert [e["payload"] for e in events if e["type"] == "signal_swallowed"] == [{"node": "eats"}]
+    assert [e["payload"] for e in events if e["type"] == "signal_swallowed"] == [
+        {"node": "eats", "signal": "GraphInterrupt"}
+    ]
 
 
 def test_a_node_that_lets_its_pause_through_is_not_named(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:

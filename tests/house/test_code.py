@@ -22,7 +22,7 @@ SEAMS = {
     "task runner": ("graph/attempt.py", "graph/drivers/", "graph/apply.py"),
     "journal writer": ("stores/", "journal/memory.py"),
     "tool dispatch": ("effects/drive.py", "tools/dispatch.py"),
-    "middleware guard": ("agents/middleware/base.py",),
+    "middleware guard": ("agents/middleware/base.py", "core/teller.py"),
     "command line": ("cli/main.py",),
 }
 """The five seams that may catch what they do not know; anywhere else a broad handler must raise again."""

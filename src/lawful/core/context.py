@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, final
 
@@ -34,6 +34,7 @@ class Run:
         "scope",
         "shared",
         "store",
+        "teller",
         "thread",
     )  # fmt: skip
 
@@ -75,7 +76,9 @@ class Run:
         """One dict for a root run and all nested in it: the plain resume value, cancellation, limits."""
 
         self.hub: Any = parent.hub if parent is not None else None
-        """Where stream chunks go, or None when nobody listens."""
+        """Where stream chunks go, or None when nobody listens: a `lawful.core.telling.Stream`."""
+        self.teller: Any = parent.teller if parent is not None else None
+        """Where events go, or None when nobody listens: the `lawful.core.teller.Teller` of the root run."""
 
     @property
     def root(self) -> Run:
@@ -105,8 +108,6 @@ class Slot:
     """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
     counts: dict[str, int] | None = None
     """How many unnamed things of each kind this attempt has asked for so far."""
-    emit: Callable[[Any], None] | None = None
-    """Where stream events of this attempt go, or None when nobody listens."""
 
     def __init__(self, run: Run, node: str, step_key: str, visit: int) -> None:
         self.run = run

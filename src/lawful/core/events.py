@@ -336,7 +336,7 @@ def unpaired(events: Iterable[Event]) -> list[Unpaired]:
     closed: set[Key] = set()
     wrong: list[Unpaired] = []
     for event in events:
-        key = _key(event)
+        key = bracket(event)
         if key is None:
             continue
         if isinstance(event, Started):
@@ -370,7 +370,8 @@ def _stray(event: Event, was_closed: bool) -> Literal["never started", "ended tw
     return "ended twice" if isinstance(event, Ended) else "after the end"
 
 
-def _key(event: Event) -> Key | None:
+def bracket(event: Event) -> Key | None:
+    """What a start, its end and all between them have in common: kind, run and span; None for other events."""
     match event:
         case RunStarted() | RunFinished() | RunFailed():
             return ("run", event.run_id, "")

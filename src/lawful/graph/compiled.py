@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar, cast
 
 from lawful.core.clock import Clock
 from lawful.core.context import current_task
-from lawful.core.errors import Failure, GraphBuildError, RunnableError
+from lawful.core.errors import ConfigurationError, Failure, GraphBuildError, RunnableError
+from lawful.core.events import Event
 from lawful.core.lazy import late
 from lawful.core.questions import Principal, Question, Reply
 from lawful.core.signals import ControlSignal
@@ -21,11 +22,11 @@ from lawful.graph.nesting import input_view, nested
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
 from lawful.graph.program import Program
-from lawful.graph.running import AsyncStream, adrive, astream, drive, settled, stream, stream_loop, told
+from lawful.graph.running import AsyncStream, adrive, astream, drive, settled, stream, stream_loop, told, told_v2
 from lawful.graph.session import Options, Session
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
-from lawful.graph.streams import Hub, modes_of
+from lawful.graph.streams import Hub, shape_of
 from lawful.graph.task import Task
 from lawful.graph.updates import StateUpdate, update
 from lawful.graph.validate import check_breakpoints
@@ -123,23 +124,36 @@ class CompiledStateGraph(Views, Generic[S]):
         """Run to the end or a pause and return the output keys as a dict (``__interrupt__`` lists open questions).
 
         ``config`` is LangGraph's dict; keywords: ``context``, ``thread``, ``interrupt_before``, ``interrupt_after``,
-        ``durability``, ``busy`` ("queue", "reject", "cancel", "fork"), ``busy_timeout`` (seconds).
+        ``durability``, ``busy`` ("queue", "reject", "cancel", "fork"), ``busy_timeout`` (seconds), ``on_event`` (a function,
+        or several, that hears every event). ``version="v2"`` returns a `GraphOutput` instead. ``config["listeners"]``
+        are listeners too, ``config["callbacks"]`` lifecycle handlers.
 
         Raises: what a node raised, unchanged; the errors of core/errors.py for everything else.
         """
         mode = options.pop("stream_mode", None)
         if mode not in (None, "values"):
             return list(self.stream(input, config, stream_mode=mode, **options))
-        session, outcome = drive(self, input, config, Options(**options))
-        return told(outcome, session)
+        hub, version = self._printing(options)
+        session, outcome = drive(self, input, config, Options(**options), hub)
+        return told_v2(outcome, session) if version == "v2" else told(outcome, session)
+
+    def _printing(self, options: dict[str, Any]) -> tuple[Hub | None, str]:
+        """What of an invocation's options is about showing, taken out of them."""
+        version, printed = options.pop("version", None), options.pop("print_mode", ())
+        debug = options.pop("debug", self.debug)
+        if version is None and not printed and not debug:
+            return None, "v1"
+        shape = shape_of(None, None, version=version, print_mode=printed, debug=debug)
+        return (Hub(shape) if shape.printed else None), shape.version
 
     async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Any:
         """As `invoke`, in the running event loop; sync nodes run in threads."""
         mode = options.pop("stream_mode", None)
         if mode not in (None, "values"):
             return [chunk async for chunk in self.astream(input, config, stream_mode=mode, **options)]
-        session, outcome = await adrive(self, input, config, Options(**options))
-        return told(outcome, session)
+        hub, version = self._printing(options)
+        session, outcome = await adrive(self, input, config, Options(**options), hub)
+        return told_v2(outcome, session) if version == "v2" else told(outcome, session)
 
     def stream(
         self,
@@ -148,14 +162,31 @@ class CompiledStateGraph(Views, Generic[S]):
         *,
         stream_mode: str | Sequence[str] | None = None,
         subgraphs: bool = False,
+        version: str | None = None,
+        print_mode: str | Sequence[str] = (),
+        debug: bool | None = None,
         **options: Any,
     ) -> Iterator[Any]:
-        """Run, giving chunks as they come; ``stream_mode`` is one of values, updates (default), custom, tasks,
-        checkpoints, debug, or a list of them. Closing the iterator stops the run."""
-        modes, several = modes_of(stream_mode, self._default_mode())
+        """Run, giving chunks as they come; closing the iterator stops the run.
+
+        ``stream_mode`` is one of values, updates (default), messages, custom, tasks, checkpoints, debug, events, or a list
+        of them: then each chunk is (mode, payload). ``subgraphs`` puts the namespace, a tuple, first. ``version="v2"`` gives
+        dicts with type, ns and data instead. ``print_mode`` writes modes to standard output beside; ``debug=True`` is
+        that for updates and values. Further options are those of `invoke`.
+        """
+        debug = self.debug if debug is None else debug
+        shape = shape_of(
+            stream_mode,
+            self._default_mode(),
+            subgraphs=subgraphs,
+            version=version,
+            print_mode=print_mode,
+            debug=debug,
+        )
         if self.is_async:
-            return stream_loop(self, input, config, stream_mode=stream_mode, subgraphs=subgraphs, **options)
-        return stream(self, input, config, Hub(modes, several, subgraphs), Options(**options))
+            shown = {"stream_mode": stream_mode, "subgraphs": subgraphs, "version": version}
+            return stream_loop(self, input, config, **shown, print_mode=print_mode, debug=debug, **options)
+        return stream(self, input, config, Hub(shape), Options(**options))
 
     def _default_mode(self) -> str:
         return "values" if current_task.get() is not None else "updates"
@@ -167,11 +198,29 @@ class CompiledStateGraph(Views, Generic[S]):
         *,
         stream_mode: str | Sequence[str] | None = None,
         subgraphs: bool = False,
+        version: str | None = None,
+        print_mode: str | Sequence[str] = (),
+        debug: bool | None = None,
         **options: Any,
     ) -> AsyncStream:
         """As `stream`, async. The run advances only as chunks are taken; leave early by ``async with`` to stop it."""
-        modes, several = modes_of(stream_mode, self._default_mode())
-        return AsyncStream(astream(self, input, config, Hub(modes, several, subgraphs), Options(**options)))
+        shape = shape_of(
+            stream_mode,
+            self._default_mode(),
+            subgraphs=subgraphs,
+            version=version,
+            print_mode=print_mode,
+            debug=self.debug if debug is None else debug,
+        )
+        return AsyncStream(astream(self, input, config, Hub(shape), Options(**options)))
+
+    def stream_events(self, input: Any, config: Any = None, **options: Any) -> Iterator[Event]:
+        """Run, giving each `Event` of the run and of all graphs in it; each start has exactly one end."""
+        return self.stream(input, config, stream_mode="events", **_eventful(options))
+
+    def astream_events(self, input: Any, config: Any = None, **options: Any) -> AsyncStream:
+        """As `stream_events`, async."""
+        return self.astream(input, config, stream_mode="events", **_eventful(options))
 
     def batch(self, inputs: Sequence[Any], config: Any = None, **options: Any) -> list[Any]:
         """`invoke` for each input, in order; ``config`` may be a list of as many."""
@@ -298,6 +347,17 @@ class CompiledStateGraph(Views, Generic[S]):
     async def aget_state_history(self, config: Any, **options: Any) -> AsyncIterator[StateSnapshot]:
         for entry in await late("asyncio").to_thread(lambda: list(self.get_state_history(config, **options))):
             yield entry
+
+
+def _eventful(options: dict[str, Any]) -> dict[str, Any]:
+    wrong = [name for name in ("version", "stream_mode", "subgraphs") if name in options]
+    if wrong:
+        raise ConfigurationError(
+            f"{wrong[0]!r} is no option of an event stream: its events are of one typed form, and of all graphs",
+            component="graph",
+            operation="stream_events",
+        )
+    return options
 
 
 def _answers(replies: Sequence[Reply]) -> Command[Any] | None:

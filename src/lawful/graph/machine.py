@@ -35,10 +35,10 @@ class Machine(Standing):
         if self.step + 1 > self.stop:
             return self.end(o.Broke(self._out_of_steps()))
         if not self.tasks:
-            return (o.Finish(self._done()),) if self.recorder is None else self.end(self._done())
+            return self.finish(self._done()) if self.recorder is None else self.end(self._done())
         before = self.limits.before
         if before and self.fresh and self._named(before, (t.task_node for t in self.tasks)):
-            return self.pause(())
+            return self.pause((), "interrupt_before")
         if self.listener is not None:
             self.listener.planned(self, self.tasks)
         waiting = self.tasks
@@ -49,7 +49,13 @@ class Machine(Standing):
         if not waiting:
             return self.close()
         self.running = len(waiting)
-        return (o.Start(waiting),)
+        return self.start(waiting)
+
+    def start(self, tasks: Sequence[Task]) -> Sequence[o.Order]:
+        """Have an attempt of each made."""
+        if self.listener is not None:
+            self.listener.started(self, tasks)
+        return (o.Start(tasks),)
 
     def _waiting(self) -> list[Task]:
         """Of the tasks that an earlier run began, those that have to run; what the others wrote is told again."""
@@ -86,7 +92,7 @@ class Machine(Standing):
         if task.status != DONE:
             self.trouble = True
         if task.swallowed:
-            self.notice("signal_swallowed", {"node": task.node})
+            self.notice("signal_swallowed", {"node": task.node, "signal": type(task.signal).__name__})
         if self.listener is not None:
             self.listener.ended(self, task)
         if not self.running:
@@ -104,7 +110,10 @@ class Machine(Standing):
         """Another attempt, in a slot of its own: what is left over of the one before stays closed out."""
         again = task.again()
         self.tasks = [again if t is task else t for t in self.tasks]
-        return (o.Sleep(again, policy.delay(task.attempt, self.run.clock.random())),)
+        delay = policy.delay(task.attempt, self.run.clock.random())
+        if self.listener is not None:
+            self.listener.retrying(self, task, delay)
+        return (o.Sleep(again, delay),)
 
     def _worth_saving(self, task: Task) -> bool:
         return task.status in (DONE, ASKED, FAILED) or (task.status == CANCELLED and task.error is not None)
@@ -115,7 +124,7 @@ class Machine(Standing):
             task.status = CANCELLED
             return self._ended(o.TaskEnded(task))
         task.status = 0
-        return (o.Start((task,)),)
+        return self.start((task,))
 
     # Closing a step
 
@@ -175,7 +184,7 @@ class Machine(Standing):
                 self.listener.checkpointed(self)
         stop_after = self.limits.after
         if stop_after and self.fresh and self._named(stop_after, (t.task_node for t in ran)):
-            return self.pause(())
+            return self.pause((), "interrupt_after")
         return self.after_commit(self.launch)
 
     # Ending
@@ -190,16 +199,22 @@ class Machine(Standing):
             self.listener.halted(self, outcome.questions)
         return self.end(outcome)
 
-    def pause(self, questions: tuple[Any, ...]) -> Sequence[o.Order]:
+    def pause(self, questions: tuple[Any, ...], why: str) -> Sequence[o.Order]:
         """Halt between two steps."""
         if self.listener is not None:
             self.listener.halted(self, questions)
-        return self.end(o.Halted(self.output(), questions))
+        return self.end(o.Halted(self.output(), questions, why))
 
     def end(self, outcome: o.Outcome) -> Sequence[o.Order]:
         """Finish once all is durable."""
         self.put_rest(isinstance(outcome, o.Ended))
-        return self.after_commit(lambda: (o.Finish(outcome),), last=True)
+        return self.after_commit(lambda: self.finish(outcome), last=True)
+
+    def finish(self, outcome: o.Outcome) -> Sequence[o.Order]:
+        """The run is over, and who listens is told."""
+        if self.listener is not None:
+            self.listener.finished(self, outcome)
+        return (o.Finish(outcome),)
 
     def _done(self) -> o.Outcome:
         waiting = self.skipped()
@@ -246,14 +261,14 @@ class Machine(Standing):
             self.failing = True
             self.cancelled = event.error
             return (o.Cancel([t for t in self.tasks if t.status == 0]),)
-        return (o.Finish(o.Broke(event.error)),)
+        return self.finish(o.Broke(event.error))
 
     def _cancelled(self, event: o.Cancelled) -> Sequence[o.Order]:
         self.cancelled = event.error
         if self.running:
             return (o.Cancel([t for t in self.tasks if t.status == 0]),)
         if self.committing:
-            self.then = lambda: (o.Finish(o.Broke(event.error)),)
+            self.then = lambda: self.finish(o.Broke(event.error))
             return ()
         return self.end(o.Broke(event.error))
 

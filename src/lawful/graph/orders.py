@@ -104,6 +104,8 @@ class Halted(Struct, frozen=True):
 
     output: Any
     questions: tuple[Question, ...]
+    why: str = "pending"
+    """"pending" at questions, "interrupt_before" or "interrupt_after" at a breakpoint."""
 
 
 class Broke(Struct, frozen=True):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from typing import Any, Generic, TypeAlias, TypeVar, cast, final
 
 from lawful.core.errors import Failure
 from lawful.core.questions import Question
+from lawful.graph.command import INTERRUPT
 
 S = TypeVar("S")
 
@@ -45,3 +48,40 @@ class Failed:
 
 
 RunResult: TypeAlias = Done[S] | Paused | Failed
+
+
+@final
+@dataclass(frozen=True)
+class GraphOutput(Generic[S]):
+    """What ``invoke(..., version="v2")`` returns: the output, and the questions that wait.
+
+    Reading it as the dict of version 1 works, with a DeprecationWarning.
+    """
+
+    value: S
+    """An instance of the output's class, where that is a dataclass or a pydantic model; else a dict."""
+    interrupts: tuple[Question, ...] = ()
+
+    def _old(self) -> Mapping[str, Any]:
+        warnings.warn("read .value and .interrupts of a GraphOutput, not its keys", DeprecationWarning, stacklevel=3)
+        value: Any = self.value
+        if isinstance(value, Mapping):
+            told = dict(cast("Mapping[str, Any]", value))
+        else:
+            kind = cast("Any", type(value))
+            fields = getattr(kind, "__dataclass_fields__", None) or getattr(kind, "__pydantic_fields__", None) or ()
+            told = {name: getattr(value, name) for name in fields}
+        return {**told, INTERRUPT: self.interrupts} if self.interrupts else told
+
+    def __getitem__(self, key: str) -> Any:
+        return self._old()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._old()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._old())
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a dict; deprecated."""
+        return self._old().get(key, default)

@@ -13,6 +13,9 @@ from lawful.core.signals import GraphInterrupt, ParentCommand, latch
 from lawful.graph import orders as o
 from lawful.graph.command import INTERRUPT, Command
 from lawful.graph.drivers.sync import SyncDriver
+from lawful.graph.hearing import apaused, aresumed, paused, resumed
+from lawful.graph.outcome import GraphOutput
+from lawful.graph.projector import typed
 from lawful.graph.session import Graph, Options, Session
 from lawful.graph.streams import Hub
 from lawful.journal.records import Lease
@@ -43,16 +46,20 @@ class AsyncStream:
         await self._chunks.aclose()
 
 
-def drive(graph: Graph, input: Any, config: Any, options: Options) -> tuple[Session, o.Outcome]:
+def drive(graph: Graph, input: Any, config: Any, options: Options, hub: Hub | None = None) -> tuple[Session, o.Outcome]:
+    """Run to the end; ``hub`` only prints."""
     if graph.is_async:
-        return run_loop(graph, lambda: adrive(graph, input, config, options))
-    session = Session(graph, config, options, None)
+        return run_loop(graph, lambda: adrive(graph, input, config, options, hub))
+    session = Session(graph, config, options, hub)
     try:
         _take(session)
         driver = _sync_driver(graph, session, None)
         orders = session.begin(input)
+        resumed(session)
         driver.deal = session.deal
-        return session, driver.run(orders)
+        outcome = driver.run(orders)
+        paused(session, outcome)
+        return session, outcome
     finally:
         session.close()
 
@@ -78,18 +85,24 @@ def _sync_driver(graph: Graph, session: Session, hub: Hub | None) -> SyncDriver:
         session.machine, session.deal, hub.out, live=hub.live, limit=session.limit, step_timeout=graph.step_timeout
     )
     if hub.live:
-        hub.wake = driver.wake
+        hub.out.wake = driver.wake
     return driver
 
 
-async def adrive(graph: Graph, input: Any, config: Any, options: Options) -> tuple[Session, o.Outcome]:
-    session = Session(graph, config, options, None)
+async def adrive(
+    graph: Graph, input: Any, config: Any, options: Options, hub: Hub | None = None
+) -> tuple[Session, o.Outcome]:
+    """As `drive`, in the running event loop."""
+    session = Session(graph, config, options, hub)
     try:
         await _atake(session)
         driver = _async_driver(graph, session, None)
         orders = session.begin(input)
+        await aresumed(session)
         driver.deal = session.deal
-        return session, await driver.run(orders)
+        outcome = await driver.run(orders)
+        await apaused(session, outcome)
+        return session, outcome
     finally:
         session.close()
 
@@ -101,7 +114,12 @@ def _async_driver(graph: Graph, session: Session, hub: Hub | None) -> Any:
         session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=graph.step_timeout
     )
     if hub is not None and live:
-        hub.wake = driver.wake_from_anywhere
+        hub.out.wake = driver.wake_from_anywhere
+    around = session.run.hub
+    if around is not None and around.live:
+        driver.pace = around.out
+        if hub is None:
+            driver.quiet, driver.watchful = False, True  # a graph inside a node: after each event it may have to wait for the reader
     return driver
 
 
@@ -110,11 +128,17 @@ def stream(graph: Graph, input: Any, config: Any, hub: Hub, options: Options) ->
     try:
         _take(session)
         driver = _sync_driver(graph, session, hub)
-        orders = session.begin(input)
+        try:
+            orders = session.begin(input)
+        except BaseException:
+            yield from _events_of(hub)
+            raise
+        resumed(session)
         driver.deal = session.deal
         with closing(driver.stream(orders)) as chunks:
             yield from chunks
         if driver.outcome is not None:
+            paused(session, driver.outcome)
             settled(driver.outcome, session)
     finally:
         session.close()
@@ -147,7 +171,13 @@ async def astream(graph: Graph, input: Any, config: Any, hub: Hub, options: Opti
     try:
         await _atake(session)
         driver = _async_driver(graph, session, hub)
-        orders = session.begin(input)
+        try:
+            orders = session.begin(input)
+        except BaseException:
+            for chunk in _events_of(hub):
+                yield chunk
+            raise
+        await aresumed(session)
         driver.deal = session.deal
         chunks = driver.stream(orders)
         try:
@@ -156,9 +186,15 @@ async def astream(graph: Graph, input: Any, config: Any, hub: Hub, options: Opti
         finally:
             await chunks.aclose()
         if driver.outcome is not None:
+            await apaused(session, driver.outcome)
             settled(driver.outcome, session)
     finally:
         session.close()
+
+
+def _events_of(hub: Hub) -> list[Any]:
+    """What was told of a run that could not begin: its events, if these were asked for."""
+    return list(hub.out) if "events" in hub.modes else []
 
 
 async def _next(chunks: AsyncStream) -> Any:
@@ -230,3 +266,10 @@ def told(outcome: o.Outcome, session: Session) -> Any:
         asked = list(outcome.questions)
         return {**cast("dict[str, Any]", output), INTERRUPT: asked} if isinstance(output, dict) else {INTERRUPT: asked}
     return output
+
+
+def told_v2(outcome: o.Outcome, session: Session) -> GraphOutput[Any]:
+    """The same as a `GraphOutput`: the value as an instance of its class, the open questions beside it."""
+    output = settled(outcome, session)
+    asked = outcome.questions if isinstance(outcome, o.Halted) else ()
+    return GraphOutput(typed(session.graph.program.output_schema, output), tuple(asked))

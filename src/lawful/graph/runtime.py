@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lawful.core.context import here
 from lawful.core.errors import GraphBuildError, nearest
+from lawful.core.events import Custom
 from lawful.graph.signature import hints, name_of, parameters
 from lawful.graph.task import Task
 
@@ -95,9 +96,11 @@ def writer_of(task: Task) -> StreamWriter:
     def write(chunk: Any, /) -> None:
         if task.closed:
             here("stream writer")
-        hub = task.run.hub
-        if hub is not None:
-            hub.put(task.base.ns, "custom", chunk)
+        run = task.run
+        if run.teller is not None:
+            run.teller.tell(run, Custom(chunk, task.node))
+        if run.hub is not None:
+            run.hub.write(task, chunk)
 
     return write
 

@@ -25,12 +25,13 @@ from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
 from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
 from lawful.graph.drivers.shared import Deal
+from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Program
 from lawful.graph.restore import Restored, restore
 from lawful.graph.standing import Limits
-from lawful.graph.streams import Hub, Projector
+from lawful.graph.streams import Hub
 from lawful.graph.task import Task
 from lawful.journal.port import Journal
 from lawful.journal.records import Lease
@@ -61,7 +62,7 @@ class Graph(Protocol):
 class Options:
     """What one call may say beside input and config."""
 
-    __slots__ = ("after", "before", "busy", "busy_timeout", "by", "context", "durability", "thread")
+    __slots__ = ("after", "before", "busy", "busy_timeout", "by", "context", "durability", "on_event", "thread")
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Options:
         busy: str = "queue",
         busy_timeout: float = 30.0,
         by: str = "",
+        on_event: Any = None,
     ) -> None:
         self.context = context
         self.before = interrupt_before
@@ -83,14 +85,15 @@ class Options:
         self.busy = busy
         self.busy_timeout = busy_timeout
         self.by = by
+        self.on_event = on_event
 
 
 class Session:
     """One run from its arguments to its end."""
 
     __slots__ = (
-        "config", "deal", "graph", "held", "hub", "journal", "limit", "machine", "nested", "options", "run", "slot",
-        "target",
+        "asked_at", "config", "deal", "goes_on", "graph", "held", "hub", "journal", "limit", "machine", "nested", "options",
+        "run", "slot", "target",
     )  # fmt: skip
 
     def __init__(self, graph: Graph, config: Any, options: Options, hub: Hub | None) -> None:
@@ -104,6 +107,9 @@ class Session:
         self.held: Any = None
         self.hub = hub
         self.limit = concurrency(self.config)
+        self.asked_at = 0.0
+        self.goes_on = False
+        """Whether this run goes on where an earlier one stopped."""
         self.run = self._run()
         self.deal: Deal | None = None
         self.machine = self._machine()
@@ -181,8 +187,7 @@ class Session:
                 config=self.config,
                 durability=durability_of(self.options.durability),
             )
-        if self.hub is not None:
-            run.hub = self.hub
+        equip(run, self.hub, self.options.on_event, self.config)
         return run
 
     def _ns(self) -> tuple[str, str]:
@@ -203,9 +208,6 @@ class Session:
         recorder: Recorder | None = None
         if self.journal is not None:
             recorder = Recorder(graph.program, ns, self._metadata(ns))
-        hub = self.hub
-        if hub is None and self.nested and run.hub is not None and run.hub.subgraphs:
-            hub = run.hub
         before, after = graph.breakpoints(self.options.before, self.options.after)
         limits = Limits(
             recursion_limit(self.config),
@@ -219,7 +221,7 @@ class Session:
             ns=ns,
             path=path,
             recorder=recorder,
-            listener=Projector(hub) if hub is not None else None,
+            listener=listener_of(run, self.hub, ns),
             durable=run.durability,
         )
         if self.nested:
@@ -244,6 +246,7 @@ class Session:
         """The lease to be taken first, or None where none is needed."""
         if self.journal is None or self.nested:
             return None
+        self.asked_at = self.run.clock.monotonic()
         leases = late("lawful.journal.leases")
         policy = "reject" if self.options.busy == "fork" else self.options.busy
         return leases.Taking(
@@ -267,6 +270,16 @@ class Session:
 
     def begin(self, given: Any) -> Sequence[o.Order]:
         """Load where the thread stands and give the first orders."""
+        if self.run.teller is None:
+            return self._begin(given)
+        announced(self)
+        try:
+            return self._begin(given)
+        except BaseException as error:
+            broke_off(self.run, error)
+            raise
+
+    def _begin(self, given: Any) -> Sequence[o.Order]:
         machine, journal = self.machine, self.journal
         if journal is None:
             if given is None and not self.nested:
@@ -283,6 +296,7 @@ class Session:
                 operation="invoke",
                 details={"thread": self.run.thread or "", "checkpoint": self.target.checkpoint},
             )
+        self.goes_on = restored is not None and (given is None or isinstance(given, Command))
         try:
             return begin(machine, Seed(given, restored, head=head, fork=fork, by=self.options.by))
         except UnknownQuestion as error:
@@ -328,6 +342,8 @@ class Session:
 
     def close(self) -> None:
         """Give the lease back, whatever happened, and log what was noticed."""
+        if self.run.teller is not None:
+            broke_off(self.run, None)
         for what, details in self.machine.notices:
             _log.warning("%s: %s", what.replace("_", " "), details)
         if self.held is None:

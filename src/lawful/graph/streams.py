@@ -1,21 +1,24 @@
-"""Stream modes: projections of what the machine does onto LangGraph's shapes."""
+"""Stream modes and shapes: what a call asked for, and where the chunks of its run and of all graphs in it go, in order."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
+from lawful.core.context import Slot
 from lawful.core.errors import ConfigurationError, nearest
-from lawful.graph.command import INTERRUPT, ROOT
-from lawful.graph.snapshot import checkpoint_payload, result_of
-from lawful.graph.standing import Standing
-from lawful.graph.task import DONE, FAILED, Task
+from lawful.core.events import Event
+from lawful.core.telling import NOSTREAM
+from lawful.graph.found import message_id, metadata_of
+from lawful.graph.outbox import Outbox
+from lawful.graph.task import Task
 
-StreamMode: TypeAlias = Literal["values", "updates", "custom", "tasks", "checkpoints", "debug"]
-MODES: Final = ("values", "updates", "custom", "tasks", "checkpoints", "debug")
-LATER: Final = ("messages",)
+StreamMode: TypeAlias = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
+MODES: Final = ("values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events")
+VERSIONS: Final = ("v1", "v2")
+_WITHIN: Final = frozenset({"messages", "custom", "events"})
+"""Modes whose chunks arise while a node runs."""
 
 
 def modes_of(mode: str | Sequence[str] | None, default: str) -> tuple[frozenset[str], bool]:
@@ -32,162 +35,139 @@ def modes_of(mode: str | Sequence[str] | None, default: str) -> tuple[frozenset[
     return frozenset(asked), not (mode is None or isinstance(mode, str))
 
 
-class Hub:
-    """Where the chunks of a streamed run and of all graphs nested in it go, in order."""
+class Shape:
+    """What one call asked to see of its run, beside the modes themselves."""
 
-    __slots__ = ("modes", "out", "several", "subgraphs", "wake")
+    __slots__ = ("asked", "printed", "several", "subgraphs", "version")
 
-    def __init__(self, modes: frozenset[str], several: bool, subgraphs: bool) -> None:
-        self.modes = modes
+    def __init__(
+        self,
+        asked: frozenset[str],
+        several: bool = False,
+        *,
+        subgraphs: bool = False,
+        version: str | None = None,
+        printed: frozenset[str] = frozenset(),
+    ) -> None:
+        if version is not None and version not in VERSIONS:
+            raise ConfigurationError(
+                f"Unknown stream version {version!r}.{nearest(str(version), VERSIONS)}",
+                component="graph",
+                operation="stream",
+            )
+        self.asked = asked
         self.several = several
         self.subgraphs = subgraphs
-        self.out: deque[Any] = deque()
-        self.wake: Callable[[], None] | None = None
-        """Tells a driver that waits that something came; safe to call from any thread."""
+        self.version = version or "v1"
+        self.printed = printed
+        """Modes that are written to standard output, whatever is given to the caller."""
+
+
+def shape_of(
+    mode: str | Sequence[str] | None,
+    default: str | None,
+    *,
+    subgraphs: bool = False,
+    version: str | None = None,
+    print_mode: str | Sequence[str] = (),
+    debug: bool | None = None,
+) -> Shape:
+    """The shape that a call's options ask for; ``default`` None: nothing is given, at most printed.
+
+    Raises: ConfigurationError for an unknown mode or version.
+    """
+    asked, several = (frozenset[str](), False) if default is None else modes_of(mode, default)
+    told = ("updates", "values") if debug else print_mode
+    printed = modes_of(told, "")[0] if told else frozenset[str]()
+    return Shape(asked, several, subgraphs=subgraphs, version=version, printed=printed)
+
+
+class Hub:
+    """Takes the chunks of a streamed run, shapes them, and holds them until they are read."""
+
+    __slots__ = ("_seen", "_shape", "live", "modes", "ns", "out", "subgraphs")
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.modes = shape.asked | shape.printed
+        """All that has to be made."""
+        self.subgraphs = shape.subgraphs
+        self.ns = ""
+        """The namespace of the run that is streamed."""
+        self.out = Outbox()
+        self._seen: set[str] = set()
+        """Ids of the messages that were told, or need not be."""
+        self.live = self.subgraphs or not _WITHIN.isdisjoint(self.modes)
+        """Whether chunks arise while a node runs."""
 
     @property
-    def live(self) -> bool:
-        """Whether chunks arise while a node runs."""
-        return self.subgraphs or "custom" in self.modes
+    def typed(self) -> bool:
+        """Whether states are given as instances of their class."""
+        return self._shape.version == "v2"
 
-    def put(self, ns: str, mode: str, payload: Any) -> None:
-        """One chunk, in the shape that was asked for."""
-        if mode not in self.modes:
+    def put(self, ns: str, mode: str, payload: Any, interrupts: Any = None) -> None:
+        """One chunk, in the shape that was asked for; ``interrupts`` are the open questions, of the values mode only."""
+        shape = self._shape
+        if mode in shape.printed:
+            self._print(ns, mode, payload)
+        if mode not in shape.asked:
             return
-        space = tuple(ns.split("|")) if ns else ()
-        if self.subgraphs:
-            chunk: Any = (space, mode, payload) if self.several else (space, payload)
+        space = tuple(ns.split("|")) if ns and (shape.subgraphs or shape.version == "v2") else ()
+        if shape.version == "v2":
+            chunk: Any = {"type": mode, "ns": space, "data": payload}
+            if mode == "values":
+                chunk["interrupts"] = interrupts or ()
+        elif shape.subgraphs:
+            chunk = (space, mode, payload) if shape.several else (space, payload)
         else:
-            chunk = (mode, payload) if self.several else payload
-        self.out.append(chunk)
-        if self.wake is not None:
-            self.wake()
+            chunk = (mode, payload) if shape.several else payload
+        self.out.give(chunk)
 
+    def _print(self, ns: str, mode: str, payload: Any) -> None:
+        where = f"[{ns}] " if ns else ""
+        sys.stdout.write(f"{where}[{mode}] {payload}\n")
 
-class Projector:
-    """Listens to one machine and puts what it does into a hub."""
+    def _shown(self, slot: Slot) -> bool:
+        return self.subgraphs or not isinstance(slot, Task) or slot.base.ns == self.ns
 
-    __slots__ = ("_debug", "_modes", "_shown", "_tasks", "hub")
+    def write(self, task: Task, chunk: Any) -> None:
+        """What a node passed to its stream writer."""
+        if "custom" in self.modes and self._shown(task):
+            self.put(task.base.ns, "custom", chunk)
+            self.out.press()
 
-    def __init__(self, hub: Hub) -> None:
-        self.hub = hub
-        self._modes = hub.modes
-        self._debug = "debug" in hub.modes
-        self._tasks = "tasks" in hub.modes or self._debug
-        self._shown: Any = None
+    # What nodes say: the port `lawful.core.telling.Stream`
 
-    def planned(self, machine: Standing, tasks: Sequence[Task]) -> None:
-        for task in tasks:
-            if not self._tasks or task.task_node.hidden or task.cached:
-                continue
-            payload: dict[str, Any] = {
-                "id": task.id,
-                "name": task.node,
-                "input": _peek(task),
-                "triggers": task.triggers,
-            }
-            metadata = _users_metadata(task)
-            if metadata:
-                payload["metadata"] = metadata
-            self._task_event(machine, "task", payload)
-
-    def _task_event(self, machine: Standing, kind: str, payload: dict[str, Any]) -> None:
-        self.hub.put(machine.ns, "tasks", payload)
-        if self._debug:
-            self.hub.put(machine.ns, "debug", _debugged(machine.step + 1, kind, payload))
-
-    def ended(self, machine: Standing, task: Task) -> None:
-        if task.task_node.hidden:
+    def say(
+        self,
+        slot: Slot,
+        message: Any,
+        *,
+        piece: bool = False,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Put a message or a piece of one into the messages mode; a whole one only if none of its id was there."""
+        if "messages" not in self.modes or NOSTREAM in tags or not isinstance(slot, Task) or not self._shown(slot):
             return
-        if task.status not in (DONE, FAILED) and not task.questions:
-            return
-        if "updates" in self._modes and task.status != FAILED:
-            self.hub.put(machine.ns, "updates", self._update(machine, task))
-        if self._tasks and not task.cached:
-            self._task_event(machine, "task_result", self._result(machine, task))
+        known = message_id(message)
+        if known is not None:
+            if known in self._seen and not piece:
+                return
+            self._seen.add(known)
+        self.put(slot.base.ns, "messages", (message, metadata_of(slot, tags, metadata)))
 
-    def _update(self, machine: Standing, task: Task) -> dict[str, Any]:
-        if task.status != DONE:
-            return {INTERRUPT: task.questions}
-        update: dict[str, Any] = {task.node: visible_update(machine, task)}
-        if task.cached:
-            update["__metadata__"] = {"cached": True}
-        return update
+    def seen(self, id: str) -> None:
+        """The message of this id need not be told."""
+        self._seen.add(id)
 
-    def _result(self, machine: Standing, task: Task) -> dict[str, Any]:
-        return {
-            "id": task.id,
-            "name": task.node,
-            "error": task.error,
-            "result": result_of(machine.program.stream_keys, task.writes) if task.status == DONE else {},
-            "interrupts": [{"value": q.value, "id": q.id} for q in task.questions],
-        }
+    def event(self, event: Event) -> None:
+        """An event, as the events mode shows it; told in the thread where it arose."""
+        self.put("", "events", event)
 
-    def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
-        if "values" not in self._modes:
-            return
-        keys = machine.program.output_keys
-        if changed is None or any(k in changed for k in keys):
-            self._shown = machine.output()
-            self.hub.put(machine.ns, "values", self._shown)
+    def press(self) -> None:
+        if self.live:  # else a node may run on the reader's own thread
+            self.out.press()
 
-    def checkpointed(self, machine: Standing) -> None:
-        if "checkpoints" not in self._modes and not self._debug:
-            return
-        payload = checkpoint_payload(machine)
-        self.hub.put(machine.ns, "checkpoints", payload)
-        if self._debug:
-            self.hub.put(machine.ns, "debug", _debugged(machine.step, "checkpoint", payload))
-
-    def halted(self, machine: Standing, questions: Sequence[Any]) -> None:
-        if not questions and "updates" in self._modes:
-            self.hub.put(machine.ns, "updates", {INTERRUPT: ()})
-        if "values" in self._modes and questions:
-            shown = machine.output(partial=True)
-            if isinstance(shown, dict):
-                self.hub.put(machine.ns, "values", {**shown, INTERRUPT: tuple(questions)})
-            else:
-                self.hub.put(machine.ns, "values", {INTERRUPT: tuple(questions)})
-
-    def noticed(self, machine: Standing, what: str, details: dict[str, Any]) -> None:
-        self.hub.put(machine.ns, "debug", _debugged(machine.step, what, details))
-
-
-def _users_metadata(task: Task) -> dict[str, Any]:
-    """What the user said of the run and the node: a copy, without any key of ours."""
-    config = task.run.config
-    told: dict[str, Any] = {**(config.get("metadata") or {}), **task.task_node.metadata}
-    if config.get("tags"):
-        told["tags"] = list(config["tags"])
-    return told
-
-
-def _peek(task: Task) -> Any:
-    """The task's input, as streams show it before the node has run."""
-    return task.enter()
-
-
-def _debugged(step: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-    return {"step": step, "timestamp": datetime.now(UTC).isoformat(), "type": kind, "payload": payload}
-
-
-def visible_update(machine: Standing, task: Task) -> Any:
-    """What the updates mode shows of a task: its writes to output keys; several writes to one key give a list."""
-    program = machine.program
-    if program.output_keys == (ROOT,):
-        found = [v for k, v in task.writes if k == ROOT]
-        return found[0] if len(found) == 1 else found or None
-    keys = program.output_keys
-    pairs = [(k, v) for k, v in task.writes if k in keys]
-    if not pairs:
-        return None
-    names = [k for k, _ in pairs]
-    if len(set(names)) == len(names):
-        return dict(pairs)
-    updates: list[dict[str, Any]] = []
-    for key, value in pairs:
-        if updates and key not in updates[-1]:
-            updates[-1][key] = value
-        else:
-            updates.append({key: value})
-    return updates
+    async def room(self) -> None:
+        await self.out.room()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextvars import copy_context
 from typing import Any
 
 from lawful.graph import orders as o
 from lawful.graph.attempt import attempt, attempt_async
+from lawful.graph.drivers.pacing import held_back
 from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
 from lawful.graph.drivers.threads import Pool
 from lawful.graph.machine import Machine
+from lawful.graph.outbox import Outbox
 from lawful.graph.task import CANCELLED, Task
 
 
@@ -27,6 +29,7 @@ class AsyncDriver(Driver):
         "flying",
         "inbox",
         "loop",
+        "pace",
         "pool",
         "queued",
         "quiet",
@@ -55,6 +58,8 @@ class AsyncDriver(Driver):
         """Tasks that max_concurrency keeps waiting."""
         self.sleeping: dict[Task, asyncio.TimerHandle] = {}
         self.pool: Pool | None = None
+        self.pace: Outbox | None = None
+        """The stream's buffer that nodes are held back by, where chunks arise while they run."""
         self._sleeper: asyncio.Future[None] | None = None
         self._waking = False
         self._context: Any = None
@@ -84,6 +89,7 @@ class AsyncDriver(Driver):
                     return
                 await self.turn()
         finally:
+            chunks.clear()  # nobody takes them any more, and nobody need wait for room
             if self.outcome is None:
                 await self._abandon(GeneratorExit("the stream was closed"))
             if self.flying:
@@ -93,8 +99,8 @@ class AsyncDriver(Driver):
         """Feed what has come, waiting for it if need be; a cancellation of the caller becomes an event too."""
         try:
             self._look()
-            if not self.local and not self.inbox:
-                await self._sleep()
+            if self.pace is not None or not (self.local or self.inbox):
+                await self._rest()
             advance = self.machine.advance
             while self.outcome is None and not self.chunks:
                 if self.local:
@@ -120,6 +126,13 @@ class AsyncDriver(Driver):
             self.local.append(late)
         if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
             self.local.append(o.Cancelled(stop))
+
+    async def _rest(self) -> None:
+        """Wait for the reader where it is far behind, and for something to do."""
+        if self.pace is not None and self.pace.full:
+            await self.pace.room()
+        if not self.local and not self.inbox:
+            await self._sleep()
 
     async def _sleep(self) -> None:
         self._sleeper = self.loop.create_future()
@@ -261,7 +274,12 @@ class AsyncDriver(Driver):
             self.flying[task] = None
             self.pool.give((task,))
             return
-        self.flying[task] = self.loop.create_task(attempt_async(task, self.machine.recorder, 0, self._landed))
+        work = attempt_async(task, self.machine.recorder, 0, self._landed) if self.pace is None else self._paced(task)
+        self.flying[task] = self.loop.create_task(work)
+
+    def _paced(self, task: Task) -> Coroutine[Any, Any, None]:
+        assert self.pace is not None
+        return held_back(self.pace, lambda: attempt_async(task, self.machine.recorder, 0, self._landed))
 
     def _landed(self, task: Task) -> None:
         # Called from within the task: a done callback would cost another turn of the loop for each.

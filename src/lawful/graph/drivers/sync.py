@@ -20,7 +20,7 @@ from lawful.graph.task import CANCELLED, PENDING, Task
 class SyncDriver(Driver):
     """Exactly one pump owns the machine: the caller's thread. All others post to its inbox."""
 
-    __slots__ = ("_clock", "_context", "flying", "helps", "inbox", "pool", "quiet", "timers")
+    __slots__ = ("_clock", "_context", "flying", "helps", "inbox", "pool", "quiet", "timers", "woken")
 
     def __init__(
         self,
@@ -41,6 +41,8 @@ class SyncDriver(Driver):
         """Whether the pump itself may take tasks of a wide step."""
         self.quiet = self.helps
         """Whether nothing has to be done between two steps: no journal, nobody who listens, no limit on a step's time."""
+        self.woken = False
+        """Whether the inbox holds a None that says: look at the chunks."""
         self._clock = machine.run.clock
         self._context: Any = None
 
@@ -67,6 +69,7 @@ class SyncDriver(Driver):
                     return
                 self.turn()
         finally:
+            chunks.clear()  # nobody takes them any more, and nobody need wait for room
             if self.outcome is None:
                 self._abandon(GeneratorExit("the stream was closed"))
 
@@ -112,7 +115,9 @@ class SyncDriver(Driver):
             item = self.inbox.get(timeout=self._patience())
         except Empty:
             return self._due()
-        if type(item) is o.TaskEnded:
+        if item is None:
+            self.woken = False
+        elif type(item) is o.TaskEnded:
             if item.task not in self.flying:
                 return None  # abandoned: what a stopped task does later is not recorded
             self.flying.discard(item.task)
@@ -194,7 +199,9 @@ class SyncDriver(Driver):
 
     def wake(self) -> None:
         """Something was streamed from another thread."""
-        self.inbox.put(None)
+        if not self.woken:
+            self.woken = True
+            self.inbox.put(None)
 
     def _commit(self, order: o.Commit) -> None:
         deal = self.deal

@@ -1,0 +1,152 @@
+"""The events of one machine: what it does, told to the root run's `Teller`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from lawful.core import events as ev
+from lawful.core.errors import LeaseLost
+from lawful.core.signals import GraphDrained, ParentCommand
+from lawful.core.teller import Teller, code_of
+from lawful.graph import orders as o
+from lawful.graph.command import ROOT
+from lawful.graph.standing import Standing
+from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, Task
+
+
+class Reporter:
+    """Listens to one machine and tells its events; nothing is told of hidden nodes."""
+
+    __slots__ = ("_spans", "_teller")
+
+    def __init__(self, teller: Teller) -> None:
+        self._teller = teller
+        self._spans: dict[str, str] = {}
+        """By task id, the span of the attempt that runs."""
+
+    def _tell(self, machine: Standing, event: ev.Event) -> None:
+        self._teller.tell(machine.run, event)
+
+    def planned(self, machine: Standing, tasks: Sequence[Task]) -> None:
+        """Told when they start, attempt by attempt."""
+
+    def started(self, machine: Standing, tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            if not task.task_node.hidden:
+                number = task.attempt + 1
+                span = self._spans[task.id] = f"{task.id}#{number}"
+                self._tell(machine, ev.NodeStarted(task.node, span, task.base.step, number))
+
+    def retrying(self, machine: Standing, task: Task, delay: float) -> None:
+        span = self._spans.pop(task.id, None)
+        if span is not None:
+            self._tell(machine, failed(task, span))
+        self._tell(machine, ev.RetryScheduled(task.node, task.attempt, delay))
+
+    def ended(self, machine: Standing, task: Task) -> None:
+        span = self._spans.pop(task.id, None)
+        if span is None:
+            return  # saved by an earlier run, or hidden: it did not start here
+        if task.status == ASKED:
+            for question in task.questions:
+                self._tell(machine, ev.Interrupted(task.node, question.id))
+        done = task.status in (DONE, BUBBLED)
+        self._tell(machine, ev.NodeEnded(task.node, span) if done else failed(task, span))
+
+    def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
+        if changed is None or any(k in changed for k in machine.program.output_keys):
+            shown: Any = machine.output()
+            told = cast("dict[str, Any]", shown) if isinstance(shown, dict) else {ROOT: shown}
+            self._tell(machine, ev.StateUpdated(told))
+
+    def checkpointed(self, machine: Standing) -> None:
+        self._tell(machine, ev.Checkpointed(machine.checkpoint, machine.ns, machine.step))
+
+    def halted(self, machine: Standing, questions: Sequence[Any]) -> None:
+        """The end of the run tells it."""
+
+    def noticed(self, machine: Standing, what: str, details: dict[str, Any]) -> None:
+        if what == "signal_swallowed":
+            self._tell(machine, ev.SignalSwallowed(details["node"], details.get("signal", "")))
+        elif what == "join_skipped":
+            self._tell(machine, ev.JoinSkipped(details["join"], tuple(details["missing"])))
+
+    def finished(self, machine: Standing, outcome: o.Outcome) -> None:
+        thread = machine.run.thread
+        match outcome:
+            case o.Ended():
+                self._tell(machine, ev.RunFinished(thread))
+            case o.Halted():
+                asked = tuple(question.id for question in outcome.questions)
+                self._tell(machine, ev.RunFinished(thread, "interrupt", asked))
+            case o.Broke(error):
+                if isinstance(error, LeaseLost):
+                    self._tell(machine, ev.LeaseLost(thread or ""))
+                self._tell(machine, broken(thread, error))
+
+
+def broken(thread: str | None, error: BaseException) -> ev.RunFinished | ev.RunFailed:
+    """The end of a run that left by an exception: a drain and a command to the parent are no failures."""
+    if isinstance(error, GraphDrained):
+        return ev.RunFinished(thread, "drained")
+    if isinstance(error, ParentCommand):
+        return ev.RunFinished(thread)
+    return ev.RunFailed(code_of(error), str(error))
+
+
+def failed(task: Task, span: str) -> ev.NodeFailed:
+    """How an attempt ended that did not return."""
+    if task.status == ASKED:
+        return ev.NodeFailed(task.node, span, "interrupt")
+    if task.status == DRAINED:
+        return ev.NodeFailed(task.node, span, "drained")
+    if task.error is not None:
+        return ev.NodeFailed(task.node, span, code_of(task.error), str(task.error))
+    return ev.NodeFailed(task.node, span, "cancelled" if task.status == CANCELLED else "failed")
+
+
+class Both:
+    """Two listeners as one."""
+
+    __slots__ = ("_first", "_second")
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self._first = first
+        self._second = second
+
+    def planned(self, machine: Standing, tasks: Sequence[Task]) -> None:
+        self._first.planned(machine, tasks)
+        self._second.planned(machine, tasks)
+
+    def started(self, machine: Standing, tasks: Sequence[Task]) -> None:
+        self._first.started(machine, tasks)
+        self._second.started(machine, tasks)
+
+    def retrying(self, machine: Standing, task: Task, delay: float) -> None:
+        self._first.retrying(machine, task, delay)
+        self._second.retrying(machine, task, delay)
+
+    def ended(self, machine: Standing, task: Task) -> None:
+        self._first.ended(machine, task)
+        self._second.ended(machine, task)
+
+    def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
+        self._first.stepped(machine, changed)
+        self._second.stepped(machine, changed)
+
+    def checkpointed(self, machine: Standing) -> None:
+        self._first.checkpointed(machine)
+        self._second.checkpointed(machine)
+
+    def halted(self, machine: Standing, questions: Sequence[Any]) -> None:
+        self._first.halted(machine, questions)
+        self._second.halted(machine, questions)
+
+    def noticed(self, machine: Standing, what: str, details: dict[str, Any]) -> None:
+        self._first.noticed(machine, what, details)
+        self._second.noticed(machine, what, details)
+
+    def finished(self, machine: Standing, outcome: o.Outcome) -> None:
+        self._first.finished(machine, outcome)
+        self._second.finished(machine, outcome)
