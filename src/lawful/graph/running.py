@@ -119,7 +119,10 @@ def _async_driver(graph: Graph, session: Session, hub: Hub | None) -> Any:
     if around is not None and around.live:
         driver.pace = around.out
         if hub is None:
-            driver.quiet, driver.watchful = False, True  # a graph inside a node: after each event it may have to wait for the reader
+            driver.quiet, driver.watchful = (
+                False,
+                True,
+            )  # a graph inside a node: after each event it may have to wait for the reader
     return driver
 
 
