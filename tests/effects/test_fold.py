@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from lawful.core.clock import FixedClock
-from lawful.core.errors import InvalidTransition, StaleEvidence
+from lawful.core.errors import AlreadyAnswered, InvalidTransition, StaleEvidence
 from lawful.core.questions import Principal
 from lawful.effects import Approval, AwaitingApproval, DidNotHappen, GiveUp, Happened, Ledger, Succeeded
 from lawful.effects import states as st
@@ -94,7 +94,7 @@ class Operations(RuleBasedStateMachine):
         version = len(self.ledger.events(OP))
         try:
             work()
-        except (InvalidTransition, StaleEvidence):
+        except (AlreadyAnswered, InvalidTransition, StaleEvidence):
             assert len(self.ledger.events(OP)) == version
 
     @invariant()

@@ -36,6 +36,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
     "Unplanned": {"Planned": {"Planned"}},
     "Planned": {
         "Reused": {"Planned"},
+        "Quarantined": {"Unknown"},
         "PolicyChanged": {"Planned"},
         "EvidenceAdded": {"Planned"},
         "ApprovalGranted": {"Planned"},
@@ -45,6 +46,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
     },
     "Permitted": {
         "Reused": {"Permitted"},
+        "Quarantined": {"Unknown"},
         "PolicyChanged": {"Planned"},
         "EvidenceAdded": {"Permitted"},
         "ApprovalGranted": {"Permitted"},
@@ -55,12 +57,14 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
     },
     "InFlight": {
         "Reused": {"InFlight"},
+        "Quarantined": {"Unknown"},
         "Confirmed": {"Succeeded"},
         "Refused": {"Refused"},
         "OutcomeLost": {"Unknown"},
     },
     "Unknown": {
         "Reused": {"Unknown"},
+        "Quarantined": {"Unknown"},
         "PolicyChanged": {"Unknown"},
         "EvidenceAdded": {"Unknown"},
         "ApprovalGranted": {"Unknown"},
@@ -73,6 +77,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
     },
     "Granted": {
         "Reused": {"Granted"},
+        "Quarantined": {"Unknown"},
         "PolicyChanged": {"Granted"},
         "EvidenceAdded": {"Granted"},
         "ApprovalGranted": {"Granted"},
@@ -84,6 +89,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
     },
     "Refused": {
         "Reused": {"Refused"},
+        "Quarantined": {"Unknown"},
         "PolicyChanged": {"Refused"},
         "EvidenceAdded": {"Refused"},
         "ApprovalGranted": {"Refused"},

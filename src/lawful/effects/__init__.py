@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from lawful.effects.aggregates import Aggregate as Aggregate
+from lawful.effects.aggregates import counted as counted
+from lawful.effects.aggregates import spent as spent
+from lawful.effects.capability import (
+    Compensatable as Compensatable,
+)
+from lawful.effects.capability import (
+    Fence as Fence,
+)
 from lawful.effects.capability import (
     Found,
     Keyed,
@@ -18,6 +27,7 @@ from lawful.effects.capability import (
     minutes,
     seconds,
 )
+from lawful.effects.compare import compare_policies as compare_policies
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.effect import Effect, OpaqueEffect
 from lawful.effects.events import DidNotHappen, GiveUp, Happened
@@ -37,8 +47,11 @@ from lawful.effects.outcomes import (
     Unknown,
 )
 from lawful.effects.policy import Decision, Policy, RequireApproval, RequireEvidence, policy
+from lawful.effects.policy import Limit as Limit
+from lawful.effects.policy import rate_limit as rate_limit
 from lawful.effects.recover import recover, recover_sync
 from lawful.effects.short import HERE, effect
+from lawful.effects.transitions import replay as replay
 
 __all__ = [
     # describing
@@ -47,8 +60,7 @@ __all__ = [
     "Repeatable", "Natural", "Keyed", "Lookup", "Opaque",
     "seconds", "minutes", "hours", "days", "Found", "NotFound", "Pending", "Unavailable", "Seen",
     # authority
-    "Revision", "Evidence", "Approval", "Policy", "RequireEvidence", "RequireApproval", "policy",
-    "Decision",
+    "Revision", "Evidence", "Approval", "Policy", "RequireEvidence", "RequireApproval", "policy", "Decision",
     # performing, and what comes of it
     "Ledger", "recover", "recover_sync", "Outcome", "Succeeded", "ResultLost",
     "AwaitingEvidence", "AwaitingApproval", "Denied", "InProgress", "Unknown", "Refused", "Conflicted", "Abandoned",

@@ -32,13 +32,13 @@ class EffectContext:
         fence: int,
         send_deadline: float,
         clock: Clock,
-        current: Callable[[], bool],
+        current: Callable[[], str | None],
     ) -> None:
         self.idempotency_key = record.idempotency_key
         """Give it to the provider; equal over all attempts."""
         self.op_id = record.op_id
         self.fence = fence
-        """Grows with every attempt; 0 in a look-up."""
+        """Grows with every attempt; 0 in a look-up, the newest attempt's where attempts are fenced off."""
         self.send_deadline = send_deadline
         """On the clock's monotonic scale."""
         self.clock = clock
@@ -69,9 +69,7 @@ class EffectContext:
             return "the work was cancelled"
         if self.clock.monotonic() > self.send_deadline:
             return "the send deadline has passed"
-        if not self._current():
-            return "the operation has moved on without this attempt"
-        return None
+        return self._current()
 
 
 class Performer(Protocol[C, R]):
@@ -99,6 +97,10 @@ class Performer(Protocol[C, R]):
 
     def attempt(self, command: C, ctx: EffectContext) -> R | Awaitable[R]: ...
     def seek(self, command: C, ctx: EffectContext) -> Seen[R] | Awaitable[Seen[R]]: ...
+    def bar(self, command: C, ctx: EffectContext) -> Seen[R] | Awaitable[Seen[R]]:
+        """For a provider that promises `Fence`: make it impossible that attempts up to ``ctx.fence`` still happen."""
+        ...
+
     def identify(self, receipt: R) -> str:
         """What tells one effect from another at the provider."""
         ...

@@ -96,12 +96,17 @@ async def _within(work: Awaitable[R], seconds: float) -> R:
 def _looked(look: Look[Any, Any]) -> Seen[Any]:
     intent = look.intent
     try:
-        seen = intent.effect.seek(intent.command, look.ctx)
+        seen = _sought(look)
         if inspect.isawaitable(seen):
             seen = asyncio.run(_within(seen, intent.record.timeout))
         return seen
     except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
         return Unavailable(_said(error))
+
+
+def _sought(look: Look[Any, Any]) -> Seen[Any] | Awaitable[Seen[Any]]:
+    effect = look.intent.effect
+    return (effect.bar if look.bar else effect.seek)(look.intent.command, look.ctx)
 
 
 def _said(error: BaseException) -> str:
@@ -254,9 +259,9 @@ async def _look(look: Look[Any, Any]) -> Seen[Any]:
     intent = look.intent
     try:
         if intent.effect.needs_loop:
-            seeking = cast("Coroutine[Any, Any, Seen[Any]]", intent.effect.seek(intent.command, look.ctx))
+            seeking = cast("Coroutine[Any, Any, Seen[Any]]", _sought(look))
         else:
-            seeking = _in_thread(lambda: cast("Seen[Any]", intent.effect.seek(intent.command, look.ctx)))
+            seeking = _in_thread(lambda: cast("Seen[Any]", _sought(look)))
         return await _within(seeking, intent.record.timeout)
     except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
         return Unavailable(_said(error))

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
 from lawful.core.context import Slot, current_task, here
 from lawful.core.errors import ConfigurationError
-from lawful.effects.capability import Capability, Opaque, Promise, Seen, Unavailable, capability_of, promise
+from lawful.core.questions import Principal
+from lawful.effects.capability import Capability, Fence, Opaque, Promise, Seen, Unavailable, capability_of, promise
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.digests import builtins, digest, rebuilt
 from lawful.effects.drive import no_loop_here, run_async, run_sync
 from lawful.effects.inside import alone, kit_of, perform_here, receipt_or_raise
-from lawful.effects.intents import IntentRecord, Risk, business_id, derived_id, idempotency_key
+from lawful.effects.intents import (
+    IntentRecord,
+    OnFork,
+    Risk,
+    business_id,
+    derived_id,
+    idempotency_key,
+    scalars,
+    without,
+)
 from lawful.effects.policy import Decision, Policy
 
 C = TypeVar("C")
@@ -40,6 +50,11 @@ class Described(Generic[C, R]):
     """Seconds from a claim within which the request must leave."""
     timeout: float = 20.0
     """Seconds that one call may take."""
+    secrets: tuple[str, ...] = ()
+    """Arguments that records never hold: passwords, tokens. Whoever settles such an operation needs the command itself."""
+    on_fork: OnFork = "ask"
+    """What a fork of a thread does whose program plans the same place with other arguments: ask a person, perform a new
+    operation, or refuse."""
 
     _name: str = ""
 
@@ -61,6 +76,11 @@ class Described(Generic[C, R]):
         twin._name = name
         return twin
 
+    @property
+    def fences(self) -> bool:
+        """Whether `bar` does anything."""
+        return False
+
     def identify(self, receipt: R) -> str:
         """What tells one effect from another at the provider; here, the whole receipt."""
         return digest("receipt", builtins(receipt, what=f"receipt of {self.tool}"))
@@ -80,6 +100,12 @@ class Described(Generic[C, R]):
                 component=self.tool,
                 operation="declare",
             )
+        if promise(self.promised, Fence) is not None and not self.fences:
+            raise ConfigurationError(
+                f"effect {self.tool!r} promises Fence() and has no fence method that sets it",
+                component=self.tool,
+                operation="declare",
+            )
         opaque = promise(self.promised, Opaque)
         if opaque is not None and opaque.on_unknown != "operator" and self.risk == "high":
             raise ConfigurationError(
@@ -88,18 +114,21 @@ class Described(Generic[C, R]):
                 operation="declare",
             )
 
-    def _intent(self, command: C, args: Any, key: str | None, revision: str | None) -> Intent[C, R]:
+    def _intent(
+        self, command: C, args: Any, key: str | None, revision: str | None, labels: Mapping[str, Any]
+    ) -> Intent[C, R]:
         """The intent of ``command``; inside a run it knows its lineage and place.
 
         Raises: ConfigurationError, if it has no key and is of high risk or outside a run; ValidationError.
         """
+        self._check()  # again: its own __init__ may have set what was not there when it was made
         slot = current_task.get()
         if key is None and (slot is None or self.risk == "high"):
             why = "is of high risk" if self.risk == "high" else "is planned outside a run"
             raise ConfigurationError(
                 f"effect {self.tool!r} {why} and so needs a key", component=self.tool, operation="plan"
             )
-        scope = _scope(slot)
+        scope, kept = _scope(slot), without(args, self.secrets, self.tool)
         if key is not None:
             op_id = business_id(self.tool, key)
         else:
@@ -111,8 +140,8 @@ class Described(Generic[C, R]):
             op_id=op_id,
             tool=self.tool,
             tool_version=self.version,
-            args=args,
-            args_hash=digest("args", args),
+            args=kept,
+            args_hash=digest("args", kept),
             idempotency_key=idempotency_key(scope, op_id),
             capability=self.promised,
             revision=revision,
@@ -122,6 +151,9 @@ class Described(Generic[C, R]):
             max_attempts=self.max_attempts,
             send_budget=self.send_budget,
             timeout=self.timeout,
+            labels=scalars(labels, self.tool),
+            secrets=self.secrets,
+            requester=_requester(slot),
             **_place(slot),
         )
         return Intent(record, cast("Any", self), command)
@@ -177,6 +209,17 @@ class Effect(Described[C, R], ABC):
         """Hash of the exact state of the thing acted on: what evidence and approvals must name."""
         return None
 
+    def labels(self, command: C) -> Mapping[str, Any]:
+        """What aggregates compare and sum up: JSON scalars by name, such as customer and amount."""
+        return {}
+
+    async def fence(self, command: C, ctx: EffectContext) -> Seen[R]:
+        """For a provider that promises `Fence`: make it impossible that attempts up to ``ctx.fence`` still happen.
+
+        Report ``NotFound(fenced=True)`` once that is sure, or what was found instead.
+        """
+        return Unavailable("this effect has no fence")
+
     def authorize(self, command: C) -> Decision:
         """The effect's own rule; pure."""
         return Decision.allow()
@@ -184,7 +227,7 @@ class Effect(Described[C, R], ABC):
     def plan(self, command: C) -> Intent[C, R]:
         """Describe the operation; nothing is done or written. Raises: ConfigurationError, ValidationError."""
         args = builtins(command, what=f"command of {self.tool}")
-        return self._intent(command, args, self.key(command), self.revision(command))
+        return self._intent(command, args, self.key(command), self.revision(command), self.labels(command))
 
     async def __call__(self, command: C) -> R:
         """Perform it inside a running node, once however often the node is run again, and give the receipt.
@@ -215,6 +258,13 @@ class Effect(Described[C, R], ABC):
     def seek(self, command: C, ctx: EffectContext) -> Coroutine[Any, Any, Seen[R]]:
         return self.lookup(command, ctx)
 
+    @property
+    def fences(self) -> bool:
+        return any("fence" in vars(base) for base in type(self).__mro__ if base is not Effect)
+
+    def bar(self, command: C, ctx: EffectContext) -> Coroutine[Any, Any, Seen[R]]:
+        return self.fence(command, ctx)
+
     def read_receipt(self, told: Any) -> R:
         return cast("R", rebuilt(told, type_arguments(type(self))[1], what=f"receipt of {self.tool}"))
 
@@ -237,6 +287,15 @@ def _scope(slot: Slot | None) -> str:
         return ""
     journal = slot.run.journal
     return str(journal.scope) if journal is not None else slot.run.scope
+
+
+def _requester(slot: Slot | None) -> str:
+    """Who asked for the run, where its host says so: ``config={"configurable": {"requester": principal}}``."""
+    if slot is None:
+        return ""
+    configurable: Any = slot.run.root.config.get("configurable") or {}
+    who: Any = configurable.get("requester", "")
+    return who.id if isinstance(who, Principal) else str(who)
 
 
 def _place(slot: Slot | None) -> dict[str, Any]:

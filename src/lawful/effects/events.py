@@ -108,6 +108,16 @@ class Refused(_Fact, frozen=True):
     retryable: bool = False
 
 
+class Quarantined(_Fact, frozen=True):
+    """The journal was restored from an older copy: an attempt that it does not know of may have been made meanwhile."""
+
+    fence: int
+    since: float
+    """When the copy was made; an unknown attempt was made after this moment."""
+    quarantine: str
+    """The id of what ordered it, so that it is noted once."""
+
+
 class OutcomeLost(_Fact, frozen=True):
     """Attempt ``fence`` ended without a usable reply."""
 
@@ -189,6 +199,7 @@ Event: TypeAlias = (
     | Claimed
     | Confirmed
     | Refused
+    | Quarantined
     | OutcomeLost
     | LookupNoted
     | RetryGranted

@@ -16,7 +16,6 @@ from lawful.effects import states as st
 from lawful.effects.contract import Intent
 from lawful.effects.evidence import Approval
 from lawful.effects.intents import IntentRecord
-from lawful.effects.ledger import LEASE, presence
 from lawful.effects.log import load, write
 from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import (
@@ -32,6 +31,7 @@ from lawful.effects.outcomes import (
     Succeeded,
     Unknown,
 )
+from lawful.effects.presence import LEASE, presence
 from lawful.effects.protocol import Do, Kit, Steps, execute
 from lawful.journal.port import EffectTx
 from lawful.journal.records import Lease
@@ -112,8 +112,8 @@ def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outc
     match outcome:
         case Succeeded(receipt):
             return receipt
-        case Denied(_, reason) | Abandoned(_, reason):
-            raise EffectDenied(f"effect {intent.record.tool!r} is denied: {reason}", **where, details=told)
+        case Denied() | Abandoned():
+            raise _denied(outcome, intent.record.tool, where, told)
         case AwaitingEvidence(_, kinds):
             missing = ", ".join(kinds)
             raise EffectDenied(
@@ -135,6 +135,14 @@ def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outc
             raise _latched(slot, OutcomeUnknown(op_id, intent.record.tool, reason))
         case InProgress(op_id, owner):
             raise _latched(slot, OutcomeUnknown(op_id, intent.record.tool, f"{owner} is at it"))
+
+
+def _denied(outcome: Denied | Abandoned, tool: str, where: Mapping[str, Any], told: dict[str, str]) -> EffectDenied:
+    match outcome:
+        case Denied(_, reason, lasting):
+            return EffectDenied(f"effect {tool!r} is denied: {reason}", **where, details=told, retryable=not lasting)
+        case Abandoned(_, reason):
+            return EffectDenied(f"effect {tool!r} was abandoned: {reason}", **where, details=told)
 
 
 def _latched(slot: Slot, signal: Any) -> BaseException:

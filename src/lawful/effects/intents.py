@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from msgspec import Struct
 
-from lawful.core.errors import ValidationError
+from lawful.core.errors import ConfigurationError, ValidationError, nearest
 from lawful.effects.capability import Capability
 from lawful.effects.digests import digest
 
 Risk: TypeAlias = Literal["low", "medium", "high"]
+OnFork: TypeAlias = Literal["ask", "new", "forbid"]
 
 
 class IntentRecord(Struct, frozen=True):
@@ -52,6 +53,11 @@ class IntentRecord(Struct, frozen=True):
     timeout: float = 20.0
     """Seconds that one call may take."""
     labels: Mapping[str, Any] = {}
+    """JSON scalars by name: what aggregates sum up and compare."""
+    secrets: tuple[str, ...] = ()
+    """Arguments that ``args`` does not hold; their digest alone is part of ``args_hash``."""
+    forked_from: str | None = None
+    """The operation that the same place of the program planned with other arguments."""
 
 
 def business_id(tool: str, key: str) -> str:
@@ -67,6 +73,33 @@ def business_id(tool: str, key: str) -> str:
         )
     plain = f"{tool.replace('%', '%25').replace(':', '%3A')}:{key}"  # the first colon ends the tool's name
     return plain if len(plain) <= 200 else f"{tool[:100]}:{digest('key', [tool, key])}"
+
+
+def scalars(labels: Mapping[str, Any], tool: str) -> Mapping[str, Any]:
+    """``labels`` as records keep them. Raises: ValidationError for a value that is no JSON scalar."""
+    for name, value in labels.items():
+        if not isinstance(value, (str, int, float, bool, type(None))):
+            raise ValidationError(
+                f"label {name!r} of effect {tool!r} is text, a number, a boolean or None, not {value!r:.100}",
+                component=tool,
+                operation="plan",
+            )
+    return labels
+
+
+def without(args: Any, secrets: tuple[str, ...], tool: str) -> Any:
+    """``args`` as records keep them: secrets left out. Raises: ConfigurationError for a secret that is no argument."""
+    if not secrets:
+        return args
+    told = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+    for name in secrets:
+        if name not in told:
+            raise ConfigurationError(
+                f"effect {tool!r} has no argument {name!r} to keep secret.{nearest(name, told)}",
+                component=tool,
+                operation="plan",
+            )
+    return {name: value for name, value in told.items() if name not in secrets}
 
 
 def derived_id(scope: str, lineage: str, tool: str, step_key: str, occurrence: int, name: str) -> str:

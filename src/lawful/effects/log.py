@@ -93,7 +93,7 @@ def projection(state: State, updated: float) -> Operation:
         args_hash=intent.args_hash,
         claimed_at=last.claimed_at if last is not None else None,
         lease_until=last.lease_until if last is not None and isinstance(state, st.InFlight) else None,
-        labels=intent.labels,
+        labels=intent.labels if intent.compensates is None else {**intent.labels, "compensates": intent.compensates},
         updated=updated,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -27,7 +28,17 @@ from lawful.effects.capability import (
 )
 from lawful.effects.events import Event
 from lawful.effects.intents import IntentRecord
-from lawful.effects.policy import Authorized, Decision, Denied, Matter, NeedsApproval, NeedsEvidence, Policy, authorize
+from lawful.effects.policy import (
+    Authorized,
+    Decision,
+    Denied,
+    Limited,
+    Matter,
+    NeedsApproval,
+    NeedsEvidence,
+    Policy,
+    authorize,
+)
 from lawful.effects.states import State
 
 
@@ -44,7 +55,13 @@ class Claimant(Struct, frozen=True):
 class Waiting(Struct, frozen=True):
     """The policy does not say yes (yet)."""
 
-    verdict: NeedsEvidence | NeedsApproval | Denied
+    verdict: NeedsEvidence | NeedsApproval | Limited | Denied
+
+
+class Held(Struct, frozen=True):
+    """It could be claimed, and something outside its policy keeps it from that: a freeze, or a worker that may not."""
+
+    reason: str
 
 
 class Settled(Struct, frozen=True):
@@ -61,7 +78,7 @@ class Taken(Struct, frozen=True):
     fence: int
 
 
-Move: TypeAlias = Waiting | Settled | Unsettled | Taken
+Move: TypeAlias = Waiting | Held | Settled | Unsettled | Taken
 
 
 def join(state: State, record: IntentRecord, now: float) -> tuple[Event, ...]:
@@ -97,16 +114,24 @@ def join(state: State, record: IntentRecord, now: float) -> tuple[Event, ...]:
     return (*changed, ev.Reused(record.op_id, now, record.lineage, record.thread))
 
 
-def matter_of(facts: st.Facts, rules: Policy, now: float) -> Matter:
+def matter_of(facts: st.Facts, rules: Policy, now: float, totals: Mapping[str, float] | None = None) -> Matter:
     """What a policy may look at; approvals given under another policy do not count."""
     intent = replace(facts.intent, policy_hash=rules.hash)
-    return Matter(intent, facts.evidence, facts.approvals, facts.consumed, bool(facts.attempts), now)
+    return Matter(intent, facts.evidence, facts.approvals, facts.consumed, bool(facts.attempts), now, totals or {})
 
 
-def claim(state: State, rules: Policy, own: Decision, who: Claimant, now: float) -> tuple[tuple[Event, ...], Move]:
+def claim(
+    state: State,
+    rules: Policy,
+    own: Decision,
+    who: Claimant,
+    now: float,
+    totals: Mapping[str, float] | None = None,
+) -> tuple[tuple[Event, ...], Move]:
     """What the claim transaction writes, and what it comes to.
 
-    The policy is asked here, at ``now`` of the store's clock, whatever was decided before.
+    The policy is asked here, at ``now`` of the store's clock, whatever was decided before; ``totals`` are the figures that
+    it reads, as this transaction sees them.
     """
     match state:
         case st.InFlight() | st.Unknown():
@@ -116,17 +141,21 @@ def claim(state: State, rules: Policy, own: Decision, who: Claimant, now: float)
         case st.Refused() if not state.retryable or len(state.facts.attempts) >= state.facts.intent.max_attempts:
             return (ev.Failed(state.facts.op_id, now, state.message),), Settled()
         case st.Planned() | st.Permitted() | st.Granted() | st.Refused():
-            return _with_authority(state, rules, own, who, now)
+            return _with_authority(state, matter_of(state.facts, rules, now, totals), rules, own, who)
         case _:
             return (), Settled()
 
 
 def _with_authority(
-    state: st.Planned | st.Permitted | st.Granted | st.Refused, rules: Policy, own: Decision, who: Claimant, now: float
+    state: st.Planned | st.Permitted | st.Granted | st.Refused,
+    matter: Matter,
+    rules: Policy,
+    own: Decision,
+    who: Claimant,
 ) -> tuple[tuple[Event, ...], Move]:
-    facts = state.facts
+    facts, now = state.facts, matter.now
     op_id, intent = facts.op_id, facts.intent
-    verdict = authorize(rules, matter_of(facts, rules, now), own)
+    verdict = authorize(rules, matter, own)
     if not isinstance(verdict, Authorized):
         return _without_authority(state, verdict, now), Waiting(verdict)
     first: tuple[Event, ...] = (ev.Authorized(op_id, now, verdict.basis),) if isinstance(state, st.Planned) else ()
@@ -148,7 +177,7 @@ def _with_authority(
 
 def _without_authority(
     state: st.Planned | st.Permitted | st.Granted | st.Refused,
-    verdict: NeedsEvidence | NeedsApproval | Denied,
+    verdict: NeedsEvidence | NeedsApproval | Limited | Denied,
     now: float,
 ) -> tuple[Event, ...]:
     op_id = state.facts.op_id
@@ -170,7 +199,7 @@ class Reply(Struct, frozen=True):
     """How a call ended, from the performer's side."""
 
     kind: str
-    """"receipt", "refused" or "lost"."""
+    """"receipt", "refused", "lost", or "conflict" where the provider knows the key with other arguments."""
     receipt: st.Receipt | None = None
     code: str = ""
     message: str = ""
@@ -193,6 +222,11 @@ def settle(state: State, fence: int, reply: Reply, now: float) -> tuple[Event, .
             return (refused, ev.Failed(op_id, now, reply.message)) if final else (refused,)
         case Reply("lost") if current:
             return (ev.OutcomeLost(op_id, now, fence, reply.code, reply.message),)
+        case Reply("conflict") if current:
+            return (
+                ev.OutcomeLost(op_id, now, fence, "conflict", reply.message),
+                ev.Conflict(op_id, now, reply.message),
+            )
         case _:
             return ()
 

@@ -53,10 +53,14 @@ class AwaitingApproval:
 @final
 @dataclass(frozen=True)
 class Denied:
-    """Nothing was sent, and nothing will be."""
+    """Nothing was sent."""
 
     op_id: str
     reason: str
+    lasting: bool = True
+    """Whether nothing will be either; else a freeze, a limit or a worker's place keeps it from being sent now."""
+    until: float | None = None
+    """When asking again may help, in seconds since 1970 UTC, where that is known."""
 
 
 @final

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, final
 
 from msgspec import Struct
 
 from lawful.core.errors import ConfigurationError
+from lawful.effects.aggregates import Aggregate, counted, own_share
 from lawful.effects.digests import digest
 from lawful.effects.evidence import Approval, Evidence, approval_stale, evidence_stale, newest
 from lawful.effects.intents import IntentRecord
 
 
 class Decision(Struct, frozen=True, tag_field="is"):
-    """What a policy says; one of `Allowed`, `NeedsEvidence`, `NeedsApproval`, `Denied`."""
+    """What a policy says; one of `Allowed`, `NeedsEvidence`, `NeedsApproval`, `Limited`, `Denied`."""
 
     @staticmethod
     def allow() -> Allowed:
@@ -25,6 +26,11 @@ class Decision(Struct, frozen=True, tag_field="is"):
     def refuse(reason: str) -> Denied:
         """No, whoever approves."""
         return Denied(reason)
+
+    @staticmethod
+    def not_now(reason: str, until: float | None = None) -> Limited:
+        """Not now, whoever approves; ``until`` is when asking again may help, in seconds since 1970 UTC."""
+        return Limited(reason, until)
 
     @staticmethod
     def needs_evidence(*kinds: str) -> NeedsEvidence:
@@ -53,11 +59,18 @@ class NeedsApproval(Decision, frozen=True, tag="needs_approval"):
     """How many more are needed."""
 
 
+class Limited(Decision, frozen=True, tag="limited"):
+    """A limit is reached: the operation waits, and is not given up."""
+
+    reason: str
+    until: float | None = None
+
+
 class Denied(Decision, frozen=True, tag="denied"):
     reason: str
 
 
-Verdict: TypeAlias = Allowed | NeedsEvidence | NeedsApproval | Denied
+Verdict: TypeAlias = Allowed | NeedsEvidence | NeedsApproval | Limited | Denied
 
 
 class Matter(Struct, frozen=True):
@@ -71,11 +84,23 @@ class Matter(Struct, frozen=True):
     retry: bool = False
     """An earlier attempt of this very operation was claimed: its approvals need no new use."""
     now: float = 0.0
+    totals: Mapping[str, float] = {}
+    """The figures that the policy reads, by the aggregates' names."""
+
+    def total(self, aggregate: Aggregate) -> float:
+        """The figure of an aggregate. Raises: ConfigurationError, if the policy did not declare that it reads it."""
+        if aggregate.name not in self.totals:
+            raise ConfigurationError(
+                f"the policy reads {aggregate.name!r} without declaring it: @policy(name, reads=[...])",
+                component="policy",
+            )
+        return self.totals[aggregate.name]
 
     def inputs_hash(self, policy_hash: str) -> str:
         """Digest of what was decided on, for the record."""
         ids = [[e.id for e in self.evidence], [a.id for a in self.approvals], list(self.consumed)]
-        return digest("decision", [policy_hash, self.intent.op_id, self.intent.args_hash, ids, self.now])
+        seen: list[Any] = [policy_hash, self.intent.op_id, self.intent.args_hash, ids, self.now]
+        return digest("decision", [*seen, dict(self.totals)] if self.totals else seen)
 
 
 class Finding(Struct, frozen=True):
@@ -162,22 +187,57 @@ class Rule(Struct, frozen=True, tag="rule"):
     name: str
     decide: Callable[[Matter], Decision]
     version: str = "1"
+    reads: tuple[Aggregate, ...] = ()
+    """The aggregates that ``decide`` may ask the matter for."""
 
     def check(self, matter: Matter) -> Finding:
         return Finding(self.name, verdict(self.decide(matter)))
 
 
-Conjunct: TypeAlias = RequireEvidence | RequireApproval | Rule
+class Limit(Struct, frozen=True, tag="limit"):
+    """A figure of the ledger, this operation's own share added, stays at or below ``at_most``.
+
+    What has reached it waits until the window has moved on. An operation without the labels that the figure needs is denied.
+    """
+
+    reads: Aggregate
+    at_most: float
+
+    @property
+    def name(self) -> str:
+        return f"limit:{self.reads.name}"
+
+    def check(self, matter: Matter) -> Finding:
+        share = own_share(self.reads, matter.intent)
+        if share is None or not share >= 0:
+            wanted = ", ".join(self.reads.labels)
+            return Finding(self.name, Denied(f"effect {matter.intent.tool!r} needs labels {wanted} for its limit"))
+        found = matter.total(self.reads)
+        if found + share > self.at_most:
+            why = f"{found:g} + {share:g} is above {self.at_most:g} ({self.reads.name})"
+            if share > self.at_most:
+                return Finding(self.name, Denied(why), why)
+            return Finding(self.name, Limited(why, None), why)
+        return Finding(self.name, Allowed(), f"{found:g} + {share:g} of {self.at_most:g}")
+
+
+def rate_limit(at_most: int, *, per: float, by: str = "", tool: str = "") -> Limit:
+    """At most so many operations claimed within ``per`` seconds."""
+    return Limit(counted(window=per, by=by, tool=tool), at_most)
+
+
+Conjunct: TypeAlias = RequireEvidence | RequireApproval | Rule | Limit
 
 
 def verdict(decision: Decision) -> Verdict:
     """``decision`` as the closed union. Raises: ConfigurationError for anything else."""
     match decision:
-        case Allowed() | NeedsEvidence() | NeedsApproval() | Denied():
+        case Allowed() | NeedsEvidence() | NeedsApproval() | Limited() | Denied():
             return decision
         case _:
             raise ConfigurationError(
-                f"a policy gave {decision!r}; use Decision.allow(), .refuse(), .needs_evidence() or .needs_approval()",
+                f"a policy gave {decision!r}; use Decision.allow(), .refuse(), .not_now(), .needs_evidence() or"
+                " .needs_approval()",
                 component="policy",
             )
 
@@ -201,14 +261,30 @@ class Policy(Struct, frozen=True):
                     told.append(["approval", role, count, exclude])
                 case Rule():
                     told.append(["rule", rule.name, rule.version])
+                case Limit(reads, at_most):
+                    told.append(["limit", reads.window, reads.what, reads.by, reads.tool, at_most])
         return digest("policy", [self.id, self.version, told])
+
+    @property
+    def reads(self) -> tuple[Aggregate, ...]:
+        """The figures of the ledger that its conjuncts look at."""
+        found: list[Aggregate] = []
+        for rule in self.rules:
+            match rule:
+                case Limit(reads):
+                    found.append(reads)
+                case Rule(reads=several):
+                    found += several
+                case RequireEvidence() | RequireApproval():
+                    pass
+        return tuple(dict.fromkeys(found))
 
     def explain(self, matter: Matter) -> tuple[Finding, ...]:
         """What each conjunct found, in order, stale items with their reasons."""
         return tuple(rule.check(matter) for rule in self.rules)
 
     def decide(self, matter: Matter) -> Verdict:
-        """The conjuncts' findings joined: a no beats missing evidence beats a missing approval beats yes."""
+        """The conjuncts' findings joined: a no beats a limit beats missing evidence beats a missing approval beats yes."""
         return joined(finding.verdict for finding in self.explain(matter))
 
     def joined_with(self, other: Policy | None) -> Policy:
@@ -222,11 +298,13 @@ OPEN = Policy("open")
 """Demands nothing."""
 
 
-def policy(name: str, *, version: str = "1") -> Callable[[Callable[[Matter], Decision]], Policy]:
-    """Make a policy of one pure function."""
+def policy(
+    name: str, *, version: str = "1", reads: Iterable[Aggregate] = ()
+) -> Callable[[Callable[[Matter], Decision]], Policy]:
+    """Make a policy of one pure function; ``reads`` declares the figures that it asks ``matter.total`` for."""
 
     def made(decide: Callable[[Matter], Decision]) -> Policy:
-        return Policy(name, (Rule(name, decide, version),), version)
+        return Policy(name, (Rule(name, decide, version, tuple(reads)),), version)
 
     return made
 
@@ -235,17 +313,22 @@ def joined(verdicts: Iterable[Verdict]) -> Verdict:
     """Several verdicts as one."""
     kinds: list[str] = []
     waiting: NeedsApproval | None = None
+    limited: Limited | None = None
     used: list[str] = []
     for each in verdicts:
         match each:
             case Denied():
                 return each
+            case Limited():
+                limited = limited or each
             case NeedsEvidence(wanted):
                 kinds += [kind for kind in wanted if kind not in kinds]
             case NeedsApproval():
                 waiting = waiting or each
             case Allowed(approvals):
                 used += [name for name in approvals if name not in used]
+    if limited is not None:
+        return limited
     if kinds:
         return NeedsEvidence(tuple(kinds))
     return waiting if waiting is not None else Allowed(tuple(used))
@@ -287,7 +370,9 @@ class Authorized:
         raise TypeError("Authorized cannot be copied or stored: ask the policy again")
 
 
-def authorize(rules: Policy, matter: Matter, *more: Decision) -> Authorized | NeedsEvidence | NeedsApproval | Denied:
+def authorize(
+    rules: Policy, matter: Matter, *more: Decision
+) -> Authorized | NeedsEvidence | NeedsApproval | Limited | Denied:
     """Ask ``rules`` (and ``more`` decisions already made, such as the effect's own) about ``matter``."""
     match joined((*(verdict(each) for each in more), rules.decide(matter))):
         case Allowed(approvals):

@@ -12,15 +12,29 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 from msgspec.structs import replace
 
 from lawful.core.clock import Clock
-from lawful.core.errors import EffectRefused, Failure, StoreError, ValidationError
+from lawful.core.errors import InvalidTransition, StoreError, ValidationError
 from lawful.effects import events as ev
 from lawful.effects import states as st
-from lawful.effects.capability import Conclusion, Found, Seen
+from lawful.effects.aggregates import tool_of, total
+from lawful.effects.capability import (
+    AskOperator,
+    Conclusion,
+    Fence,
+    Found,
+    NotFound,
+    Seen,
+    Unavailable,
+    Wait,
+    conclude,
+    promise,
+)
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import claim_of, load, read_events, write
+from lawful.effects.marks import doubted, frozen, quarantine
 from lawful.effects.moves import (
     Claimant,
+    Held,
     Move,
     Reply,
     Settled,
@@ -28,6 +42,7 @@ from lawful.effects.moves import (
     Unsettled,
     Waiting,
     claim,
+    history_of,
     join,
     reconcile,
     settle,
@@ -38,6 +53,8 @@ from lawful.effects.outcomes import (
     Unknown,
 )
 from lawful.effects.policy import OPEN, Policy
+from lawful.effects.replies import Ended, receipt_of, redacted, reply_of
+from lawful.effects.spool import Spool, Spooled, spool_of
 from lawful.effects.states import State
 from lawful.effects.telling import outcome_of
 from lawful.journal.port import EffectTx, Journal
@@ -75,19 +92,8 @@ class Look(Generic[C, R]):
 
     intent: Intent[C, R]
     ctx: EffectContext
-
-
-@final
-@dataclass(frozen=True)
-class Ended:
-    """How a call ended."""
-
-    value: Any = None
-    error: BaseException | None = None
-    cause: str = ""
-    """With no error: "timeout", "cancel", or "not_started" where it was cancelled before it began."""
-    stop: bool = False
-    """The worker is being torn down: settle, and do nothing more."""
+    bar: bool = False
+    """Fence earlier attempts off first."""
 
 
 Step: TypeAlias = Do | Call[Any, Any] | Look[Any, Any]
@@ -95,15 +101,26 @@ Steps: TypeAlias = Generator[Step, Any, R]
 
 
 class Kit:
-    """What performing needs: the journal, the clock, the policy, and who claims."""
+    """What performing needs: the journal, the clock, the policy, who claims, and whether that one may perform at all."""
 
-    __slots__ = ("claimant", "clock", "journal", "policy")
+    __slots__ = ("claimant", "clock", "journal", "performs", "policy", "spool")
 
-    def __init__(self, journal: Journal, clock: Clock, policy: Policy | None, claimant: Callable[[], Claimant]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        policy: Policy | None,
+        claimant: Callable[[], Claimant],
+        *,
+        performs: bool = True,
+        spool: Spool | None = None,
+    ) -> None:
         self.journal = journal
         self.clock = clock
         self.policy = policy
         self.claimant = claimant
+        self.performs = performs
+        self.spool = spool if spool is not None else spool_of(journal)
 
     def rules(self, intent: Intent[Any, Any]) -> Policy:
         """The effect's policy and the ledger's, both."""
@@ -131,7 +148,8 @@ def execute(kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
                 try:
                     state = yield Do(lambda fence=fence, ended=ended: _settle(kit, intent, fence, ended), retry=True)
                 except StoreError as error:
-                    # The claim stands, so whoever comes next looks the effect up: as if we had died before writing.
+                    # The claim stands, so whoever comes next takes the outcome from the spool, or looks the effect up.
+                    kit.spool.keep(Spooled(record.scope, record.op_id, fence, reply_of(intent, ended)))
                     return Unknown(record.op_id, f"what came of it could not be written down: {error.message}")
                 if isinstance(state, st.Succeeded) and ended.error is None and not ended.cause:
                     return Succeeded(ended.value, record.op_id)
@@ -141,7 +159,7 @@ def execute(kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
                 outcome, again = yield from settle_unknown(kit, intent)
                 if not again:
                     return outcome
-            case Waiting() | Settled():
+            case Waiting() | Held() | Settled():
                 return outcome_of(state, intent, move, rules)
 
 
@@ -150,10 +168,37 @@ def plan(kit: Kit, intent: Intent[C, R]) -> Steps[State]:
     record = _recorded(kit, intent, kit.rules(intent))
 
     def work(tx: EffectTx) -> State:
-        state = load(tx, record.op_id)
-        return write(tx, state, join(state, record, tx.now()))
+        return _joined(tx, record)
 
     return (yield Do(lambda: kit.journal.transact(work)))
+
+
+def _joined(tx: EffectTx, record: IntentRecord) -> State:
+    """Plan it, or take part in it.
+
+    Raises: OperationConflict, OperationExists; InvalidTransition for a compensation of what has not happened.
+    """
+    state = load(tx, record.op_id)
+    if isinstance(state, st.Unplanned) and record.compensates is not None:
+        undone = load(tx, record.compensates)
+        if not isinstance(undone, (st.Succeeded, st.Conflicted)):
+            raise InvalidTransition(
+                f"{record.compensates} stands at {st.name_of(undone)}: only what has happened can be compensated",
+                component=record.tool,
+                operation="compensate",
+                details={"op_id": record.compensates, "state": st.name_of(undone)},
+            )
+    return write(tx, state, join(state, record, tx.now()))
+
+
+def totals_of(tx: EffectTx, rules: Policy, record: IntentRecord, now: float) -> dict[str, float]:
+    """The figures that the policy reads, as this transaction sees them."""
+    found: dict[str, float] = {}
+    for each in rules.reads:
+        labels = {each.by: record.labels[each.by]} if each.by and each.by in record.labels else None
+        rows = tx.operations(tool=tool_of(each, record), labels=labels, since=now - each.window)
+        found[each.name] = total(each, record, rows, now)
+    return found
 
 
 def _recorded(kit: Kit, intent: Intent[Any, Any], rules: Policy) -> IntentRecord:
@@ -177,20 +222,29 @@ def _begin(kit: Kit, intent: Intent[Any, Any], record: IntentRecord, rules: Poli
 
     def work(tx: EffectTx) -> tuple[State, Move]:
         now = tx.now()
-        state = load(tx, record.op_id)
-        state = write(tx, state, join(state, record, now))
-        events, move = claim(state, rules, own, who, now)
+        state = doubted(tx, record.op_id, _joined(tx, record))
+        events, move = claim(state, rules, own, who, now, totals_of(tx, rules, record, now) if rules.reads else None)
+        if isinstance(move, Taken) and (why := _barred(kit, tx, record)) is not None:
+            return state, Held(why)
         return write(tx, state, events), move
 
     return kit.journal.transact(work)
 
 
+def _barred(kit: Kit, tx: EffectTx, record: IntentRecord) -> str | None:
+    if not kit.performs:
+        return "this worker may plan and look, not perform: give the operation to the coordinator"
+    return frozen(tx, record)
+
+
 def _context(kit: Kit, record: IntentRecord, fence: int, deadline: float, version: int) -> EffectContext:
     op_id = record.op_id
 
-    def current() -> bool:
-        row = kit.journal.read(lambda tx: tx.operation(op_id))
-        return row is not None and (row.version == version or _ours(kit, op_id, fence))
+    def current() -> str | None:
+        row, stopped = kit.journal.read(lambda tx: (tx.operation(op_id), frozen(tx, record)))
+        if row is None or not (row.version == version or _ours(kit, op_id, fence)):
+            return "the operation has moved on without this attempt"
+        return stopped
 
     return EffectContext(record, fence=fence, send_deadline=deadline, clock=kit.clock, current=current)
 
@@ -203,38 +257,17 @@ def _ours(kit: Kit, op_id: str, fence: int) -> bool:
 
 def _settle(kit: Kit, intent: Intent[Any, Any], fence: int, ended: Ended) -> State:
     """Write down how attempt ``fence`` ended."""
-    reply = reply_of(intent, ended)
+    return settle_reply(kit, intent.op_id, fence, reply_of(intent, ended))
+
+
+def settle_reply(kit: Kit, op_id: str, fence: int, reply: Reply) -> State:
+    """Write a reply to attempt ``fence`` down."""
 
     def work(tx: EffectTx) -> State:
-        state = load(tx, intent.op_id)
+        state = load(tx, op_id)
         return write(tx, state, settle(state, fence, reply, tx.now()))
 
     return kit.journal.transact(work)
-
-
-def reply_of(intent: Intent[Any, Any], ended: Ended) -> Reply:
-    """How a call ended, as a fact: only EffectRefused, or never having begun, says that nothing happened."""
-    match ended:
-        case Ended(error=EffectRefused() as error):
-            return Reply("refused", None, error.details.get("code", error.code), error.message, error.retryable)
-        case Ended(error=BaseException() as error):
-            said = error.message if isinstance(error, Failure) else str(error)
-            cause = "timeout" if isinstance(error, TimeoutError) else "exception"
-            return Reply("lost", None, cause, f"{type(error).__name__}: {said}"[:500].encode(errors="replace").decode())
-        case Ended(cause="not_started"):
-            return Reply("refused", None, "not_sent", "cancelled before it began", True)
-        case Ended(cause="", value=value):
-            return Reply("receipt", receipt_of(intent, value, "reply"))
-        case _:
-            return Reply("lost", None, ended.cause)
-
-
-def receipt_of(intent: Intent[Any, Any], value: Any, source: Any) -> st.Receipt:
-    """The receipt as it is written down; what cannot be is lost, never the fact that it happened."""
-    try:
-        return st.Receipt(intent.effect.identify(value), source, intent.effect.told_receipt(value))
-    except ValidationError:
-        return st.Receipt("", source, None, True)
 
 
 # Reconciling
@@ -245,22 +278,46 @@ def settle_unknown(kit: Kit, intent: Intent[C, R]) -> Steps[tuple[Outcome[R], bo
 
     Gives the outcome, and whether the operation may be claimed (again) at once.
     """
+    yield Do(lambda: despool(kit, intent.op_id))
     state: State = yield Do(lambda: _unclaim(kit, intent.op_id))
     if not isinstance(state, st.Unknown):
         return outcome_of(state, intent, None), isinstance(state, (st.Granted, st.Refused))
     asked_at = kit.journal.read(lambda tx: tx.now())
     seen: Seen[R] | None = None
     if intent.effect.looks:
-        ctx = EffectContext(
-            state.facts.intent, fence=0, send_deadline=float("-inf"), clock=kit.clock, current=lambda: False
-        )
-        seen = yield Look(intent, ctx)
+        seen = yield Look(intent, _looking(kit, state, 0))
+    if _to_be_fenced(state, seen, asked_at):
+        seen = yield Look(intent, _looking(kit, state, state.facts.fence), bar=True)
+    if isinstance(seen, Unavailable):
+        seen = Unavailable(redacted(intent, seen.reason))
     held = state.facts.version
     state, concluded = yield Do(lambda: _conclude(kit, intent, seen, asked_at, held), retry=True)
     outcome = outcome_of(state, intent, None, concluded=concluded)
     if isinstance(state, st.Succeeded) and isinstance(seen, Found):
         outcome = Succeeded(seen.receipt, intent.op_id, True)
     return outcome, isinstance(state, (st.Granted, st.Refused))
+
+
+def _looking(kit: Kit, state: st.Unknown, fence: int) -> EffectContext:
+    record, never = state.facts.intent, float("-inf")
+    return EffectContext(
+        record, fence=fence, send_deadline=never, clock=kit.clock, current=lambda: "a look-up sends nothing"
+    )
+
+
+def _to_be_fenced(state: st.Unknown, seen: Seen[Any] | None, asked_at: float) -> bool:
+    """Whether nothing else settles it and the provider can make its absence final."""
+    capability = state.facts.intent.capability
+    if promise(capability, Fence) is None or not isinstance(seen, (NotFound, Unavailable, type(None))):
+        return False
+    return isinstance(conclude(capability, history_of(state.facts), seen, asked_at), (Wait, AskOperator))
+
+
+def despool(kit: Kit, op_id: str) -> None:
+    """Write down what the journal would not take earlier. Raises: StoreError, if it still does not."""
+    for each in kit.spool.of(kit.journal.scope, op_id):
+        settle_reply(kit, op_id, each.fence, each.reply)
+        kit.spool.drop((each,))
 
 
 def _conclude(
@@ -280,9 +337,11 @@ def _conclude(
 
 def _unclaim(kit: Kit, op_id: str) -> State:
     """Where the operation stands, a claim being made unknown if its claimant is gone or its lease is over."""
-    state, claimed, now = kit.journal.read(
-        lambda tx: (load(tx, op_id), claim_of(read_events(tx.events(op_id))), tx.now())
+    state, claimed, now, doubt = kit.journal.read(
+        lambda tx: (load(tx, op_id), claim_of(read_events(tx.events(op_id))), tx.now(), quarantine(tx))
     )
+    if doubt is not None:
+        state = kit.journal.transact(lambda tx: doubted(tx, op_id, load(tx, op_id)))
     if isinstance(state, st.Granted) and state.valid_until is not None and now >= state.valid_until:
         return _append(kit, op_id, state, lambda at: ev.RetryVoided(op_id, at, "its time passed unused"))
     if not isinstance(state, st.InFlight) or claimed is None:

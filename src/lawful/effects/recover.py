@@ -11,10 +11,11 @@ from lawful.core.clock import SYSTEM, Clock
 from lawful.core.errors import Failure
 from lawful.effects.contract import Performer
 from lawful.effects.drive import run_async, run_sync
-from lawful.effects.ledger import Ledger, next_step
+from lawful.effects.explaining import next_step
+from lawful.effects.ledger import Ledger
 from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import InProgress, Unknown
-from lawful.effects.protocol import Do, Steps, settle_unknown
+from lawful.effects.protocol import Do, Steps, despool, settle_unknown
 from lawful.effects.states import State, name_of
 from lawful.journal.port import Journal
 from lawful.journal.records import Operation
@@ -81,6 +82,8 @@ def recover_sync(
 def _steps(book: Ledger, thread: str | None) -> Steps[Report]:
     settled: list[Recovered] = []
     left: list[LeftOver] = []
+    for each in book.kit.spool.all(book.journal.scope):
+        yield Do(lambda op_id=each.op_id: despool(book.kit, op_id))
     rows: tuple[Operation, ...] = yield Do(lambda: book.unresolved(thread=thread))
     for row in rows:
         op_id, tool = row.op_id, row.tool

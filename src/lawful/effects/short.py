@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, get_type_hints, overload
 
 from lawful.core.context import here
 from lawful.core.errors import ConfigurationError, nearest
 from lawful.effects.capability import (
     Capability,
+    Fence,
     Found,
     Lookup,
     NotFound,
@@ -19,11 +20,12 @@ from lawful.effects.capability import (
     Promise,
     Seen,
     Unavailable,
+    promise,
 )
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.digests import builtins, rebuilt
 from lawful.effects.effect import Described
-from lawful.effects.intents import Risk
+from lawful.effects.intents import OnFork, Risk
 from lawful.effects.policy import Decision, Policy
 
 P = ParamSpec("P")
@@ -48,13 +50,17 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
         self._signature = inspect.signature(function)
         self._keys = keys
         self._seek: Callable[..., Any] | None = None
+        self._bar: Callable[..., Any] | None = None
         self._authorize: Callable[..., Decision] | None = None
         self._revision: str | None = options.pop("revision", None)
+        self._labels: tuple[str, ...] = tuple(options.pop("labels", ()))
+        self._amount: str | None = options.pop("amount", None)
         self._declared: Promise | Capability | None = options.pop("capability", None)
         self.tool = options.pop("tool", None) or function.__name__
         for name, value in options.items():
             setattr(self, name, value)
-        named = [*keys, *([self._revision] if self._revision is not None else [])]
+        shown = [*keys, *self._labels, *(name for name in (self._revision, self._amount) if name is not None)]
+        named = [*shown, *self.secrets]
         for name in named:
             if name not in self._asked:
                 raise ConfigurationError(
@@ -63,6 +69,12 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
                     operation="declare",
                     details={"argument": name},
                 )
+        if told := [name for name in self.secrets if name in shown]:
+            raise ConfigurationError(
+                f"@effect: {told[0]!r} is to be kept secret, so it can be no key, label, amount or revision",
+                component=self.tool,
+                operation="declare",
+            )
         if self.risk == "high" and not keys:
             raise ConfigurationError(
                 f"effect {self.tool!r} is of high risk and so needs a key: @effect('argument')",
@@ -96,12 +108,21 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
 
         Raises: TypeError for arguments that do not fit the function; ConfigurationError, ValidationError.
         """
+        if self._bar is None and promise(self.promised, Fence) is not None:
+            raise ConfigurationError(
+                f"effect {self.tool!r} promises Fence() and declares none: @{self.__name__}.fence",
+                component=self.tool,
+                operation="plan",
+            )
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         command = {name: bound.arguments[name] for name in self._asked if name in bound.arguments}
         told = builtins(command, what=f"arguments of {self.tool}")
         revision = str(command[self._revision]) if self._revision is not None else None
-        return self._intent(command, told, self._key(told), revision)
+        labels = {name: told.get(name) for name in self._labels}
+        if self._amount is not None:
+            labels["amount"] = told.get(self._amount)
+        return self._intent(command, told, self._key(told), revision, labels)
 
     def _key(self, told: dict[str, Any]) -> str | None:
         if not self._keys:
@@ -132,6 +153,29 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
     async def _sought(self, command: dict[str, Any], ctx: EffectContext) -> Seen[R]:
         found = self._with(self._seek, command, ctx)
         return _seen(await found if inspect.isawaitable(found) else found)
+
+    @property
+    def fences(self) -> bool:
+        return True  # it is declared below the function; `plan` looks
+
+    def bar(self, command: dict[str, Any], ctx: EffectContext) -> Seen[R] | Awaitable[Seen[R]]:
+        if self._bar is None:
+            return Unavailable("this effect has no fence")
+        if inspect.iscoroutinefunction(self._bar) or self.needs_loop:
+            return self._barred(command, ctx)
+        return _barred_off(self._with(self._bar, command, ctx))
+
+    async def _barred(self, command: dict[str, Any], ctx: EffectContext) -> Seen[R]:
+        found = self._with(self._bar, command, ctx)
+        return _barred_off(await found if inspect.isawaitable(found) else found)
+
+    def fence(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare how earlier attempts are fenced off: a function of the same arguments, for a `Fence` capability.
+
+        It returns None (or ``NotFound(fenced=True)``) once they can no longer happen, or what it found instead.
+        """
+        self._bar = _checked(self, function)
+        return function
 
     def _with(self, function: Callable[..., Any] | None, command: dict[str, Any], ctx: EffectContext | None) -> Any:
         assert function is not None
@@ -232,8 +276,14 @@ def effect(
     max_attempts: int = 5,
     send_budget: float = 10.0,
     timeout: float = 20.0,
+    labels: Sequence[str] = (),
+    amount: str | None = None,
+    secrets: Sequence[str] = (),
+    on_fork: OnFork = "ask",
 ) -> _Decorator:
     """Make an effect of a function; ``key`` and ``revision`` name those of its arguments that say what it acts on.
+
+    ``labels`` and ``amount`` name the arguments that policies compare and sum up, ``secrets`` those that no record holds.
 
     Without ``capability`` it promises a look-up once ``.lookup`` is declared, and nothing before. Other arguments are as
     the fields of `Effect`.
@@ -255,6 +305,10 @@ def effect(
             "max_attempts": max_attempts,
             "send_budget": send_budget,
             "timeout": timeout,
+            "labels": tuple(labels),
+            "amount": amount,
+            "secrets": tuple(secrets),
+            "on_fork": on_fork,
         },
     )
 
@@ -267,6 +321,10 @@ def _seen(found: Any) -> Seen[Any]:
     if isinstance(found, (Found, NotFound, Pending, Unavailable)):
         return cast("Seen[Any]", found)
     return NotFound() if found is None else Found(found)
+
+
+def _barred_off(found: Any) -> Seen[Any]:
+    return NotFound(fenced=True) if found is None else _seen(found)
 
 
 def _text(value: Any) -> str:

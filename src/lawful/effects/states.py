@@ -31,6 +31,8 @@ class Attempt(Struct, frozen=True):
     lease_until: float
     send_deadline: float
     """After this moment it does not send any more."""
+    quarantine: str = ""
+    """Not ours: it stands for what may have happened after the copy was made that the journal was restored from."""
     ended: Literal["", "lost", "nothing", "absent"] = ""
     """"lost": its reply was; "nothing": it definitely had no effect; "absent": nor does the provider know its key."""
 

@@ -9,7 +9,7 @@ from lawful.effects import states as st
 from lawful.effects.capability import AskOperator, Conclusion, Wait
 from lawful.effects.contract import Intent
 from lawful.effects.evidence import binding
-from lawful.effects.moves import Move, Waiting, matter_of
+from lawful.effects.moves import Held, Move, Waiting, matter_of
 from lawful.effects.outcomes import (
     Abandoned,
     AwaitingApproval,
@@ -23,7 +23,7 @@ from lawful.effects.outcomes import (
     Succeeded,
     Unknown,
 )
-from lawful.effects.policy import NeedsApproval, NeedsEvidence, Policy
+from lawful.effects.policy import Limited, NeedsApproval, NeedsEvidence, Policy
 from lawful.effects.states import State
 
 R = TypeVar("R")
@@ -37,6 +37,8 @@ def outcome_of(
     concluded: Conclusion | None = None,
 ) -> Outcome[R]:
     """Where an operation stands, as its caller is told."""
+    if isinstance(move, Held):
+        return Denied(intent.op_id, move.reason, lasting=False)
     if isinstance(move, Waiting) and rules is not None:
         waiting = _awaiting(state, move, rules)
         if waiting is not None:
@@ -101,5 +103,7 @@ def _awaiting(state: State, move: Waiting, rules: Policy) -> Outcome[Any] | None
             return AwaitingEvidence(facts.op_id, kinds)
         case NeedsApproval(role, count):
             return AwaitingApproval(facts.op_id, role, count, binding(matter.intent))
+        case Limited(reason, until):
+            return Denied(facts.op_id, reason, False, until)
         case _:
             return None

@@ -77,6 +77,7 @@ _Later: TypeAlias = (
     | ev.Claimed
     | ev.Confirmed
     | ev.Refused
+    | ev.Quarantined
     | ev.OutcomeLost
     | ev.LookupNoted
     | ev.RetryGranted
@@ -130,6 +131,8 @@ def _react(state: _Standing, event: _Later, facts: st.Facts) -> State | str:  # 
             return _confirmed(state, event, facts)
         case ev.Refused():
             return _refused(state, event, facts)
+        case ev.Quarantined():
+            return _quarantined(state, event, facts)
         case ev.OutcomeLost():
             return _outcome_lost(state, event, facts)
         case ev.LookupNoted(seen=seen):
@@ -301,6 +304,19 @@ def _refused(state: _Standing, event: ev.Refused, facts: st.Facts) -> State | st
             return replace(state, facts=marked)
         case _:
             return ""
+
+
+def _quarantined(state: _Standing, event: ev.Quarantined, facts: st.Facts) -> State | str:
+    if isinstance(state, st.TERMINAL):
+        return "it has ended"
+    if any(attempt.quarantine == event.quarantine for attempt in facts.attempts):
+        return "that is noted already"
+    if event.fence != facts.fence + 1 or event.since > event.at:
+        return f"the next fence is {facts.fence + 1}, and the copy is older than its restoring"
+    held = _ended(facts, facts.fence, "lost") if isinstance(state, st.InFlight) else facts
+    # Made at ``since`` at the earliest, sent at the restoring at the latest: both bounds are the unfavourable ones.
+    unseen = st.Attempt(event.fence, "", event.since, event.at, event.at, event.quarantine, "lost")
+    return st.Unknown(replace(held, attempts=(*held.attempts, unseen), looks=0), "the journal was restored from a copy")
 
 
 def _outcome_lost(state: _Standing, event: ev.OutcomeLost, facts: st.Facts) -> State | str:
