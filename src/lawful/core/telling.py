@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 from lawful.core import events as ev
 from lawful.core.chunks import MessageChunk, ToolCallChunk
 from lawful.core.context import Slot, current_task, here
-from lawful.core.messages import Message, Reasoning, Text, fresh_id
+from lawful.core.messages import Block, Message, Reasoning, Text, fresh_id
 from lawful.core.teller import code_of
 
 NOSTREAM = "nostream"
@@ -73,14 +73,20 @@ async def room() -> None:
 
 
 def model_call(
-    model: str, *, id: str | None = None, tags: Sequence[str] = (), metadata: Mapping[str, Any] | None = None
+    model: str,
+    *,
+    id: str | None = None,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    slot: Slot | None = None,
 ) -> ModelCall:
     """One call of ``model``, for ``with``: its pieces are streamed as they come, and it ends once, whatever happens.
 
     ``id`` is the id of the message that is being made (32 hex digits if none is given). Give it to the message that the
-    node returns, so that it is not streamed a second time. ``metadata`` joins the metadata of its chunks.
+    node returns, so that it is not streamed a second time. ``metadata`` joins the metadata of its chunks. ``slot`` is the
+    attempt that it belongs to, where the call is made from another thread or loop than the node's.
     """
-    slot = current_task.get()
+    slot = slot or current_task.get()
     if slot is None or slot.closed or (slot.run.hub is None and slot.run.teller is None):
         return ModelCall(None, model, id or fresh_id(), (), None)
     return ModelCall(slot, model, id or fresh_id(), tuple(tags), metadata)
@@ -132,6 +138,10 @@ class ModelCall:
         """A further piece of what the model thinks aloud."""
         self._tell(ev.LLMReasoning(self.id, text))
         self._piece(MessageChunk(self.id, (Reasoning(reasoning=text),)))
+
+    def block(self, block: Block) -> None:
+        """A block that came whole."""
+        self._piece(MessageChunk(self.id, (block,)))
 
     def tool(self, call: str, *, name: str | None = None, args: str = "", index: int | str | None = None) -> None:
         """A further piece of the tool call of id ``call``; ``name`` with the first piece, ``args`` is JSON text."""

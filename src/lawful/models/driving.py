@@ -111,6 +111,7 @@ async def _once(
                 delta = assembler.feed(piece)
                 if delta is not None:
                     teller.delta(delta)
+                    await teller.room()
                     if put is not None:
                         await put(delta)
         ended = assembler.end()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Slot, current_task
-from lawful.core.events import LLMChunk, LLMEnded, LLMFailed, LLMReasoning, LLMStarted
-from lawful.core.failure import Failure
-from lawful.models.deltas import Completed, Delta, ReasoningDelta, TextDelta
+from lawful.core.messages import ToolCall
+from lawful.core.telling import model_call
+from lawful.models.deltas import BlockDelta, CallDelta, Completed, Delta, ReasoningDelta, TextDelta
 
 
 def here() -> Slot | None:
@@ -25,31 +22,50 @@ def clock_of(slot: Slot | None) -> Clock:
 class Teller:
     """One attempt's bracket of events: a start, its chunks, and exactly one end or error."""
 
-    __slots__ = ("_emit", "_slot", "_span")
+    __slots__ = ("_begun", "_call", "_waiting")
 
     def __init__(self, slot: Slot | None, span: str, model: str) -> None:
-        self._slot = slot
-        self._span = span
-        self._emit: Callable[[Any], None] | None = None if slot is None else slot.emit
-        self._say(LLMStarted(model=model, span=span))
+        self._call = model_call(model, id=span, slot=slot)
+        self._waiting: dict[int, CallDelta] = {}
+        """By place, what came of a tool call whose id is not known yet."""
+        self._begun: set[int] = set()
+        """Places of the tool calls whose start was told."""
+        self._call.__enter__()
 
     def delta(self, delta: Delta) -> None:
-        if self._emit is None:
+        if not self._call.heard:
             return
         match delta:
             case TextDelta(text):
-                self._say(LLMChunk(span=self._span, text=text))
+                self._call.text(text)
             case ReasoningDelta(text):
-                self._say(LLMReasoning(span=self._span, text=text))
+                self._call.reasoning(text)
+            case CallDelta():
+                self._tool(delta)
+            case BlockDelta(block):
+                self._call.block(block)
             case Completed(reply):
-                self._say(LLMEnded(span=self._span, usage=reply.usage))
-            case _:
-                pass
+                for place, block in enumerate(reply.message.content):
+                    if isinstance(block, ToolCall) and block.id is not None:
+                        if place in self._waiting:
+                            self._tool(CallDelta(place, "", block.name, block.id))
+                        self._call.called(block.id)
+                self._call.end(reply.message, reply.usage)
+
+    def _tool(self, delta: CallDelta) -> None:
+        before = self._waiting.pop(delta.index, None)
+        if before is not None:
+            delta = CallDelta(delta.index, before.text + delta.text, delta.name or before.name, delta.id)
+        if delta.id is None:
+            self._waiting[delta.index] = delta
+            return
+        name = (delta.name or None) if delta.index not in self._begun else None
+        self._begun.add(delta.index)
+        self._call.tool(delta.id, name=name, args=delta.text, index=delta.index)
+
+    async def room(self) -> None:
+        """Wait while the run's reader is far behind."""
+        await self._call.room()
 
     def failed(self, error: BaseException) -> None:
-        code = error.code if isinstance(error, Failure) else type(error).__name__
-        self._say(LLMFailed(span=self._span, code=code, message=str(error)))
-
-    def _say(self, event: Any) -> None:
-        if self._emit is not None and self._slot is not None and not self._slot.closed:
-            self._emit(event)
+        self._call.__exit__(type(error), error, None)
