@@ -1,0 +1,27 @@
+"""Tools: functions and effects that an agent may call, as values; their sets, and the gates before each call."""
+
+from __future__ import annotations
+
+from lawful.core.lazy import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lawful.tools.definition import AnyTool as AnyTool
+    from lawful.tools.definition import Tool as Tool
+    from lawful.tools.definition import UndeclaredTool as UndeclaredTool
+    from lawful.tools.definition import as_tool as as_tool
+    from lawful.tools.definition import tool as tool
+    from lawful.tools.toolset import Toolset as Toolset
+    from lawful.tools.traits import Traits as Traits
+else:
+    _TABLE = {
+        "AnyTool": "lawful.tools.definition",
+        "Tool": "lawful.tools.definition",
+        "UndeclaredTool": "lawful.tools.definition",
+        "as_tool": "lawful.tools.definition",
+        "tool": "lawful.tools.definition",
+        "Toolset": "lawful.tools.toolset",
+        "Traits": "lawful.tools.traits",
+    }
+    __all__ = list(_TABLE)
+    __getattr__, __dir__ = face(globals(), _TABLE)
