@@ -13,7 +13,10 @@ from lawful.core.errors import ConfigurationError, Error, NetworkError, ParsingE
 from lawful.core.result import Err, Ok, Result
 from lawful.core.signals import GraphInterrupt, OutcomeUnknown
 from lawful.pipeline import Pipeline, branch, each, identity, par, pure, run, run_sync, step, switch
+from lawful.pipeline.leaves import perform
+from lawful.pipeline.machine import interpret
 from lawful.pipeline.nodes import Lambda
+from lawful.pipeline.scene import Scene
 from support.pipelines import LEAVES, balanced, both, either, left, right, seq
 
 pytestmark = pytest.mark.unit
@@ -23,11 +26,15 @@ DOWN = NetworkError("down")
 BAD = ParsingError("bad")
 
 
-def failing(error: Exception | BaseException) -> Pipeline[Any, Any]:
+def failing_with(error: BaseException) -> Callable[[Any], Any]:
     def fail(_: Any) -> Any:
         raise error
 
-    return step(name=f"fail {error}")(fail)
+    return fail
+
+
+def failing(error: BaseException) -> Pipeline[Any, Any]:
+    return step(name=f"fail {error}")(failing_with(error))
 
 
 def noting(log: list[Any], name: str) -> Pipeline[Any, Any]:
@@ -111,7 +118,7 @@ async def test_a_fallback_gets_the_input_of_the_first() -> None:
     assert log == []
 
 
-@pytest.mark.parametrize("signal", [OutcomeUnknown("op"), GraphInterrupt(["?"]), KeyboardInterrupt()])
+@pytest.mark.parametrize("signal", [OutcomeUnknown("op"), KeyboardInterrupt()])
 def test_what_is_no_error_passes_through_a_fallback(signal: BaseException) -> None:
     with pytest.raises(type(signal)) as raised:
         run_sync(failing(signal) | SAME, 1)
@@ -169,6 +176,14 @@ async def test_of_several_errors_the_leftmost_wins() -> None:
     assert await run(step(fail_later) & step(Sibling(BAD)), 1) == Err(DOWN)
 
 
+async def test_a_question_outside_a_graphs_run_is_a_typed_error_that_names_the_step() -> None:
+    """Rows: S0-104."""
+    end = await run((pure(str) >> step(name="ask")(failing_with(GraphInterrupt(["?"])))) | SAME, 1)
+    assert isinstance(end, Err)
+    assert isinstance(end.error, ConfigurationError)
+    assert end.error.details["step"] == "ask"
+
+
 @pytest.mark.parametrize("signal", [OutcomeUnknown("op"), GraphInterrupt(["?"])])
 async def test_an_unknown_outcome_or_a_question_beats_any_error(signal: BaseException) -> None:
     inside = step(Sibling(signal)) & step(Sibling())  # cancelled, and only then the signal
@@ -179,14 +194,14 @@ async def test_an_unknown_outcome_or_a_question_beats_any_error(signal: BaseExce
     ]
     for tree in trees:
         with pytest.raises(type(signal)):
-            await run(tree | SAME, 1)
+            await interpret(tree | SAME, 1, Scene(perform))
 
 
 async def test_an_unknown_outcome_beats_a_question_and_questions_are_gathered() -> None:
     with pytest.raises(OutcomeUnknown):
         await run(failing(GraphInterrupt(["?"])) & failing(OutcomeUnknown("op")), 1)
     with pytest.raises(GraphInterrupt) as raised:
-        await run(failing(GraphInterrupt(["a"])) & failing(GraphInterrupt(["b"])), 1)
+        await interpret(failing(GraphInterrupt(["a"])) & failing(GraphInterrupt(["b"])), 1, Scene(perform))
     assert raised.value.interrupts == ("a", "b")
 
 

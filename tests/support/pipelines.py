@@ -12,7 +12,28 @@ from lawful.core.errors import NetworkError, ParsingError
 from lawful.core.result import Err, Result
 from lawful.core.retry import RetryPolicy
 from lawful.core.signals import ControlSignal, GraphInterrupt, OutcomeUnknown
-from lawful.pipeline import Pipeline, Registry, branch, each, identity, pure, retry, run, timeout
+from lawful.pipeline import (
+    CircuitBreaker,
+    MemoryCache,
+    Pipeline,
+    RateLimiter,
+    Registry,
+    always,
+    branch,
+    breaker,
+    cached,
+    each,
+    guard,
+    identity,
+    in_turn,
+    pure,
+    rate_limit,
+    retry,
+    timeout,
+)
+from lawful.pipeline.leaves import perform
+from lawful.pipeline.machine import interpret
+from lawful.pipeline.scene import Scene
 
 AnyPipeline = Pipeline[Any, Any]
 Seen = tuple[Result[Any, Any] | tuple[str, str], list[tuple[str, str]]]
@@ -70,6 +91,23 @@ def even(value: Any) -> bool:
     return len(repr(value)) % 2 == 0
 
 
+@REGISTRY.choice("checked", errors=(ParsingError,))
+def checked(value: Any) -> Any:
+    return Err(ParsingError("too long")) if len(repr(value)) > 40 else value
+
+
+def _quiet(name: str, give: Callable[[Any], Any]) -> AnyPipeline:
+    """A step that only observes: nothing is written down of it."""
+
+    async def look(value: Any) -> Any:
+        await asyncio.sleep(0)
+        return give(value)
+
+    return REGISTRY.component(name, independent=True, cacheable=True)(look)
+
+
+QUIET = [_quiet("look", _pair("look")), _quiet("miss", lambda _: Err(NetworkError("missed")))]
+SLOW = REGISTRY.keep(RateLimiter(1e9, component_id="slow"))
 TWICE = _leaf("twice", lambda value: [value, value], total=True)
 WRAP = pure(_pair("wrap"), "wrap")
 SPLIT = pure(repr, "repr")
@@ -92,7 +130,21 @@ def _joined(inner: st.SearchStrategy[AnyPipeline]) -> st.SearchStrategy[AnyPipel
         inner.map(_listed),
         inner.map(lambda t: retry(t, TWO)),
         inner.map(lambda t: timeout(t, 60)),
+        two.map(lambda ab: in_turn(ab[0], ab[1])),
+        two.map(lambda ab: branch(always(True), ab[0], ab[1])),
+        inner.map(lambda t: guard(t, before=[checked], after=[checked])),
+        inner.map(lambda t: rate_limit(t, SLOW)),
+        inner.map(lambda t: breaker(t, REGISTRY.find("never open"))),
     )
+
+
+REGISTRY.keep(CircuitBreaker("never open", failures=10**9))
+REGISTRY.keep(MemoryCache("mem"))
+
+
+def remembered(tree: AnyPipeline) -> AnyPipeline:
+    """``tree`` behind a cache that nothing is in yet."""
+    return cached(tree, MemoryCache(), name="any")
 
 
 def trees(*groups: list[AnyPipeline]) -> st.SearchStrategy[AnyPipeline]:
@@ -100,16 +152,18 @@ def trees(*groups: list[AnyPipeline]) -> st.SearchStrategy[AnyPipeline]:
     return st.recursive(st.sampled_from([leaf for group in groups for leaf in group] + [SAME]), _joined, max_leaves=8)
 
 
-REGISTERED = trees(GOOD, BAD, GRAVE)
+REGISTERED = trees(GOOD, BAD, GRAVE, QUIET)
 """Every kind but plain functions: what JSON can say."""
-ANY = trees(GOOD, BAD, GRAVE, [WRAP, SPLIT])
+ANY = trees(GOOD, BAD, GRAVE, QUIET, [WRAP, SPLIT])
 SUCCEEDING = trees(GOOD, [WRAP, SPLIT])
+OBSERVING = trees(QUIET, [WRAP, SPLIT])
+"""Pipelines of which nothing can be seen but their result."""
 
 
 async def _seen(tree: AnyPipeline, value: Any) -> Seen:
     LOG.clear()
     try:
-        end: Any = await run(tree, value)
+        end: Any = await interpret(tree, value, Scene(perform))
     except ControlSignal as signal:
         end = (type(signal).__name__, str(signal))
     return end, LOG.copy()

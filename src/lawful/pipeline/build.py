@@ -13,6 +13,7 @@ from lawful.core.retry import RetryPolicy
 from lawful.pipeline.nodes import (
     Branch,
     Component,
+    Constant,
     Each,
     Guarded,
     Id,
@@ -23,12 +24,15 @@ from lawful.pipeline.nodes import (
     Timeout,
     function_name,
 )
+from lawful.pipeline.scene import Run
 
 I = TypeVar("I")
 O = TypeVar("O")
 P = TypeVar("P")
 Q = TypeVar("Q")
 R = TypeVar("R")
+V = TypeVar("V")
+Env = TypeVar("Env")
 E = TypeVar("E", bound=Exception)
 
 _COROUTINE = 0x80 | 0x200
@@ -36,7 +40,7 @@ _COROUTINE = 0x80 | 0x200
 
 
 class Stepper(Protocol):
-    """Makes a step of a function of one of four forms: sync or async, with a value or a Result."""
+    """Makes a step of a function of one of four forms: sync or async, with a value or a Result; each with a Run or not."""
 
     @overload
     def __call__(self, f: Callable[[I], Awaitable[Result[O, E]]], /) -> Pipeline[I, O]: ...
@@ -46,6 +50,14 @@ class Stepper(Protocol):
     def __call__(self, f: Callable[[I], Awaitable[O]], /) -> Pipeline[I, O]: ...
     @overload
     def __call__(self, f: Callable[[I], O], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I, Run[Env]], Awaitable[Result[O, E]]], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I, Run[Env]], Result[O, E]], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I, Run[Env]], Awaitable[O]], /) -> Pipeline[I, O]: ...
+    @overload
+    def __call__(self, f: Callable[[I, Run[Env]], O], /) -> Pipeline[I, O]: ...
 
 
 def identity(_: type[I] | None = None, /) -> Pipeline[I, I]:
@@ -77,6 +89,14 @@ def step(f: Callable[[I], Awaitable[O]], /) -> Pipeline[I, O]: ...
 @overload
 def step(f: Callable[[I], O], /) -> Pipeline[I, O]: ...
 @overload
+def step(f: Callable[[I, Run[Env]], Awaitable[Result[O, E]]], /) -> Pipeline[I, O]: ...
+@overload
+def step(f: Callable[[I, Run[Env]], Result[O, E]], /) -> Pipeline[I, O]: ...
+@overload
+def step(f: Callable[[I, Run[Env]], Awaitable[O]], /) -> Pipeline[I, O]: ...
+@overload
+def step(f: Callable[[I, Run[Env]], O], /) -> Pipeline[I, O]: ...
+@overload
 def step(
     *,
     name: str = "",
@@ -86,6 +106,8 @@ def step(
     total: bool = False,
     effects: Sequence[str] = (),
     errors: Sequence[type[Exception]] | None = None,
+    independent: bool = False,
+    cacheable: bool = False,
 ) -> Stepper: ...
 def step(
     f: Any = None,
@@ -98,19 +120,26 @@ def step(
     total: bool = False,
     effects: Sequence[str] = (),
     errors: Sequence[type[Exception]] | None = None,
+    independent: bool = False,
+    cacheable: bool = False,
 ) -> Any:
     """A step of a function that may fail or act: ``@step``, or ``@step(catch=OSError, error=NetworkError)``.
 
     A Failure that it raises becomes an Err, and so does what is of ``catch``, as an ``error`` with the exception as
     its cause. Every other exception is a bug and passes through the whole pipeline. A sync function runs inline unless
     it is ``blocking``: then it runs in a thread, and a cancelled run waits for it to end.
-    ``total`` says that it never ends in an error; ``effects`` and ``errors`` are what `explain` tells.
+    A function with a second parameter that has no default gets the `Run` there, with the caller's environment.
+    ``total`` says that it never ends in an error; ``effects`` and ``errors`` are what `explain` tells. ``independent``:
+    it only observes, so that it may be begun earlier than written, beside others, or in vain. ``cacheable``: equal inputs
+    may be answered from a cache. Neither goes with effects.
 
-    Raises: ConfigurationError, if a total step also catches or has errors, or a blocking one is an ``async def``.
+    Raises: ConfigurationError, if what is said of it contradicts itself, or a blocking step is an ``async def``.
     """
     caught = (catch,) if isinstance(catch, type) else tuple(catch)
     if total and (caught or errors):
         raise _refuse(name or "step", "a total step has no errors: drop total=True, or catch and errors")
+    if effects and (independent or cacheable):
+        raise _refuse(name or "step", "a step with effects is neither independent nor cacheable")
 
     def make(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
         own = name or function_name(function)
@@ -126,6 +155,9 @@ def step(
             error=error if caught else None,
             effects=tuple(effects),
             errors=said,
+            wants_run=wants_run(function),
+            independent=independent,
+            cacheable=cacheable,
         )
 
     return make if f is None else make(f)
@@ -185,6 +217,19 @@ def par(*many: Pipeline[Any, Any]) -> Pipeline[Any, Any]:
     return joined >> pure(cast("Callable[[Any], tuple[Any, ...]]", _Flat(len(many))), "flat")
 
 
+def in_turn(first: Pipeline[I, O], second: Pipeline[I, P], /) -> Pipeline[I, tuple[O, P]]:
+    """Both on the same input, the second only once the first has succeeded; a pair.
+
+    The optimiser starts both at once where all their steps say that they are independent.
+    """
+    return Par(first, second, "in turn")
+
+
+def always(value: V) -> Callable[[Any], V]:
+    """A question for `branch` or `switch` whose answer is known beforehand; the optimiser keeps the one arm."""
+    return Constant(value)
+
+
 def each(inner: Pipeline[I, O], *, at_once: int = 8) -> Pipeline[Sequence[I], list[O]]:
     """``inner`` on every element of a list, at most ``at_once`` at a time; the first error cancels the rest.
 
@@ -230,6 +275,20 @@ class _Flat:
 def _is_async(function: object) -> bool:
     code = getattr(function, "__code__", None)
     return bool(getattr(code, "co_flags", 0) & _COROUTINE)
+
+
+def wants_run(function: object) -> bool:
+    """Whether it has a second parameter that a caller must give."""
+    own = 0 if hasattr(function, "__code__") else 1  # a method and a callable object come with self
+    code = getattr(function, "__code__", None)
+    if code is None:
+        function = getattr(type(function), "__call__", None)  # noqa: B004 - the method itself is wanted
+        code = getattr(function, "__code__", None)
+    elif hasattr(function, "__self__"):
+        own = 1
+    if code is None:
+        return False
+    return code.co_argcount - own - len(getattr(function, "__defaults__", None) or ()) >= 2
 
 
 def _refuse(name: str, message: str) -> ConfigurationError:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, cast
 
+from lawful.core.retry import RetryPolicy
 from lawful.pipeline.nodes import (
     Branch,
+    Breaker,
+    Cached,
     Each,
     Fallback,
+    Guard,
     Guarded,
     Id,
     Lambda,
@@ -17,6 +21,7 @@ from lawful.pipeline.nodes import (
     Pipeline,
     Policy,
     Prim,
+    RateLimit,
     Seq,
     Timeout,
     name_of,
@@ -106,16 +111,32 @@ def _label(node: Pipeline[Any, Any]) -> str:
             return "identity"
         case Seq():
             return "in order"
-        case Par():
-            return "at once"
+        case Par(order=order):
+            return "at once, as if in turn" if order == "ahead" else order
         case Fallback():
             return "first that succeeds"
 
 
 def _policy(policy: Policy) -> str:
-    if isinstance(policy, Timeout):
-        return f"within {policy.seconds:g} s"
-    return f"up to {policy.max_attempts} attempts"
+    match policy:
+        case Timeout(seconds):
+            return f"within {seconds:g} s"
+        case RetryPolicy(max_attempts=attempts):
+            return f"up to {attempts} attempts"
+        case Breaker(circuit):
+            return f"circuit breaker{_called(circuit.component_id)}"
+        case RateLimit(limiter):
+            return f"rate limit{_called(limiter.component_id)}"
+        case Cached(_, name):
+            return f"cached as {name}"
+        case Guard(before, after):
+            checks = [f"before: {', '.join(map(name_of, before))}"] if before else []
+            checks += [f"after: {', '.join(map(name_of, after))}"] if after else []
+            return f"guard, {'; '.join(checks)}"
+
+
+def _called(name: str) -> str:
+    return f" {name}" if name else ""
 
 
 def _cases(node: Pipeline[Any, Any]) -> list[str]:

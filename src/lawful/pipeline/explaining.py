@@ -1,4 +1,4 @@
-"""What a pipeline would do, told before it runs: its steps, components, effects, and the errors that can escape it."""
+"""What a pipeline would do, told before it runs: its steps and their effects, calls of models, the errors that can escape."""
 
 from __future__ import annotations
 
@@ -7,14 +7,32 @@ from typing import Any, cast, get_args, get_origin
 
 from msgspec import Struct, to_builtins
 
-from lawful.core.errors import NodeTimeoutError
+from lawful.core.errors import NetworkError, NodeTimeoutError, ValidationError
 from lawful.core.failure import JSON, Failure
 from lawful.core.lazy import late
 from lawful.core.result import Err
-from lawful.pipeline.nodes import Branch, Fallback, Guarded, Id, Lambda, Node, Pipeline, Prim, Timeout, function_name
+from lawful.core.retry import RetryPolicy
+from lawful.pipeline.nodes import (
+    Branch,
+    Breaker,
+    Each,
+    Fallback,
+    Guard,
+    Guarded,
+    Id,
+    Lambda,
+    Node,
+    Pipeline,
+    Prim,
+    RateLimit,
+    Timeout,
+    function_name,
+)
 from lawful.pipeline.walking import fold, walk
 
 Errors = frozenset[type[Exception]]
+Calls = int | None
+"""Calls of models at most; None: no bound, for it depends on the length of a list, or a component does not say."""
 
 _NONE: Errors = frozenset()
 _ANY: Errors = frozenset({Failure})
@@ -25,7 +43,7 @@ class Step(Struct, frozen=True):
 
     name: str
     kind: str
-    """"pure", "step", "component" or "choice"."""
+    """"pure", "step", "choice", or what a component is: "model", "tool", "agent", "retriever", "graph", "component"."""
     effects: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     """Names of classes; "Failure" where the step does not say which."""
@@ -39,13 +57,19 @@ class Explanation(Struct, frozen=True):
     effects: tuple[str, ...]
     escapes: tuple[str, ...]
     """The errors that the whole may end in; what a fallback handles is not among them."""
+    models: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    model_calls: Calls = 0
+    """How many calls of models one run makes at most, retries and fallbacks included; None: no bound."""
 
     def table(self) -> str:
-        """One line a step, and what can escape."""
+        """One line a step, how often models are called, and what can escape."""
         rows = [("step", "kind", "effects", "errors")]
         rows += [(s.name, s.kind, ", ".join(s.effects) or "-", ", ".join(s.errors) or "-") for s in self.steps]
         widths = [max(len(row[i]) for row in rows) for i in range(4)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        if self.model_calls != 0:
+            lines.append(f"model calls: {'no bound' if self.model_calls is None else f'at most {self.model_calls}'}")
         return "\n".join([*lines, f"can escape: {', '.join(self.escapes) or 'nothing'}"])
 
     def to_json(self) -> dict[str, JSON]:
@@ -60,9 +84,12 @@ def explain(pipeline: Pipeline[Any, Any]) -> Explanation:
     steps = tuple(told for node in walk(pipeline) if (told := _step(node)) is not None)
     return Explanation(
         steps=steps,
-        components=tuple(sorted({step.name for step in steps if step.kind == "component"})),
+        components=tuple(sorted({step.name for step in steps if step.kind not in ("pure", "step", "choice")})),
         effects=tuple(sorted({effect for step in steps for effect in step.effects})),
         escapes=_names(fold(pipeline, _escaping)),
+        models=tuple(sorted({step.name for step in steps if step.kind == "model"})),
+        tools=tuple(sorted({step.name for step in steps if step.kind == "tool"})),
+        model_calls=fold(pipeline, _calls),
     )
 
 
@@ -71,7 +98,8 @@ def _step(node: Pipeline[Any, Any]) -> Step | None:
         case Lambda(name=name, pure=pure, effects=effects) as leaf:
             return Step(name, "pure" if pure else "step", effects, _names(_errors(leaf)))
         case Prim(component) as leaf:
-            return Step(component.component_id, "component", _effects(component), _names(_errors(leaf)))
+            kind = str(getattr(component, "kind", "") or "component")
+            return Step(component.component_id, kind, _effects(component), _names(_errors(leaf)))
         case Branch(when):
             return Step(function_name(when), "choice", _effects(when), _names(_asked(when)))
         case _:
@@ -80,6 +108,39 @@ def _step(node: Pipeline[Any, Any]) -> Step | None:
 
 def _effects(thing: object) -> tuple[str, ...]:
     return tuple(str(name) for name in getattr(thing, "effects", ()))
+
+
+def _calls(node: Pipeline[Any, Any], inside: list[Calls]) -> Calls:
+    match cast("Node", node):
+        case Prim(component):
+            return component_calls(component)
+        case Id() | Lambda():
+            return 0
+        case Branch():
+            return _sum([max(known, default=0)]) if (known := _known(inside)) is not None else None
+        case Each():
+            return 0 if inside[0] == 0 else None
+        case Guarded(_, RetryPolicy(max_attempts=attempts)):
+            return None if inside[0] is None else inside[0] * attempts
+        case _:
+            return _sum(inside)
+
+
+def component_calls(component: object) -> Calls:
+    """How many calls of models one call of ``component`` makes at most."""
+    if hasattr(component, "model_calls"):
+        return cast("Any", component).model_calls
+    return {"model": 1, "agent": None, "graph": None}.get(str(getattr(component, "kind", "")), 0)
+
+
+def _known(inside: list[Calls]) -> list[int] | None:
+    found = [one for one in inside if one is not None]
+    return found if len(found) == len(inside) else None
+
+
+def _sum(inside: list[Calls]) -> Calls:
+    known = _known(inside)
+    return None if known is None else sum(known)
 
 
 def _escaping(node: Pipeline[Any, Any], inside: list[Errors]) -> Errors:
@@ -92,11 +153,24 @@ def _escaping(node: Pipeline[Any, Any], inside: list[Errors]) -> Errors:
             return _NONE.union(_asked(when), *inside)
         case Id():
             return _NONE
-        case Guarded(_, Timeout()):
-            return inside[0] | {NodeTimeoutError}
+        case Guarded(_, policy):
+            return inside[0] | _added(policy)
         case _:
             # One set for a long chain of like steps: a union is made only where it adds something.
             return inside[0] if len(inside) == 1 or inside[1] <= inside[0] else inside[0] | inside[1]
+
+
+def _added(policy: object) -> Errors:
+    """The errors that a policy itself ends in."""
+    match policy:
+        case Timeout():
+            return frozenset({NodeTimeoutError})
+        case Breaker() | RateLimit():
+            return frozenset({NetworkError})
+        case Guard():
+            return frozenset({ValidationError})
+        case _:
+            return _NONE
 
 
 def _errors(leaf: Lambda[Any, Any] | Prim[Any, Any]) -> Errors:

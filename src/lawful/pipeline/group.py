@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
 from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
-from lawful.core.signals import ControlSignal, find_signal, latch
+from lawful.core.signals import ControlSignal, OutcomeUnknown, find_signal, latch
 
+_NOWHERE = sys.maxsize
 Job = Coroutine[Any, Any, Result[Any, Any]]
 
 
 class Group:
-    """Runs ``jobs`` in their order, at most ``at_once`` at a time.
+    """Runs ``jobs`` in their order, at most ``at_once`` at a time; with ``ahead`` all at once, and the outcome is that of
+    one after the other: trouble cancels only what stands after it, and the first of the jobs that had some decides.
 
     Each is a task of its own and the group waits for a future of its own, so that neither waiting nor cancelling
     recurses however deep groups are nested.
     """
 
-    def __init__(self, jobs: Iterator[Job], at_once: int | None = None) -> None:
+    def __init__(self, jobs: Iterator[Job], at_once: int | None = None, *, ahead: bool = False) -> None:
         self.signal: ControlSignal | None = None
         """The strongest control signal of all jobs."""
         self._jobs = jobs
@@ -28,11 +31,14 @@ class Group:
         self._values: dict[int, Any] = {}
         self._errors: dict[int, Err[Any]] = {}
         self._bugs: dict[int, BaseException] = {}
+        self._signals: dict[int, ControlSignal] = {}
         self._running: dict[asyncio.Task[Result[Any, Any]], int] = {}
         self._started = 0
         self._expired: Err[Any] | None = None
         self._trouble = False
-        self._cut = False
+        self._ahead = ahead
+        self._cut = _NOWHERE
+        """The jobs from this one on have been cancelled."""
         self._wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> Result[list[Any], Any]:
@@ -51,17 +57,20 @@ class Group:
             except asyncio.CancelledError as error:
                 cancelled = error
                 self._trouble = True
+                self._ahead = False
             self._wake = asyncio.get_running_loop().create_future()
             if self._trouble:
-                self._cut = True
-                for task in self._running:
-                    task.cancel()
+                self._cut = min(self._cut, self._first_trouble() + 1 if self._ahead else 0)
+                for task, index in self._running.items():
+                    if index >= self._cut:
+                        task.cancel()
         return self._outcome(cancelled)
 
     def expire(self, error: Failure) -> None:
         """Cancel what is running; the outcome is ``error`` unless all have succeeded nevertheless."""
         self._expired = Err(error)
         self._trouble = True
+        self._ahead = False
         if not self._wake.done():
             self._wake.set_result(None)
 
@@ -77,16 +86,20 @@ class Group:
 
     def _ended(self, task: asyncio.Task[Result[Any, Any]]) -> None:
         index = self._running.pop(task)
-        before = self._trouble
+        before = self._first_trouble() if self._ahead else self._trouble
         self._keep(index, task)
         if not self._trouble:
             self._start()
-        if (not self._running or self._trouble != before) and not self._wake.done():
+        now = self._first_trouble() if self._ahead else self._trouble
+        if (not self._running or now != before) and not self._wake.done():
             self._wake.set_result(None)
+
+    def _first_trouble(self) -> int:
+        return min((*self._errors, *self._bugs, *self._signals), default=_NOWHERE)
 
     def _keep(self, index: int, task: asyncio.Task[Result[Any, Any]]) -> None:
         if task.cancelled():
-            if not self._cut:  # its own code raised CancelledError though nobody had cancelled it
+            if index < self._cut:  # its own code raised CancelledError though nobody had cancelled it
                 self._bugs[index] = asyncio.CancelledError()
                 self._trouble = True
             return
@@ -104,9 +117,12 @@ class Group:
         if signal is None:
             self._bugs[index] = error
         else:
+            self._signals[index] = signal
             latch(self, signal)
 
     def _outcome(self, cancelled: asyncio.CancelledError | None) -> Result[list[Any], Any]:
+        if self._ahead and not isinstance(self.signal, OutcomeUnknown):
+            return self._in_turn()
         if self.signal is not None:
             raise self.signal
         if cancelled is not None:
@@ -117,4 +133,12 @@ class Group:
             return self._expired
         if self._errors:
             return self._errors[min(self._errors)]
+        return Ok([self._values[index] for index in range(self._started)])
+
+    def _in_turn(self) -> Result[list[Any], Any]:
+        first = self._first_trouble()
+        if first in self._errors:
+            return self._errors[first]
+        if first != _NOWHERE:
+            raise self._signals.get(first) or self._bugs[first]
         return Ok([self._values[index] for index in range(self._started)])

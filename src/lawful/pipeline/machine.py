@@ -3,63 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextvars import copy_context
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from lawful.core.clock import SystemClock
-from lawful.core.errors import ConfigurationError, Error, NodeTimeoutError
+from lawful.core import events as ev
+from lawful.core.context import current_task
+from lawful.core.errors import ConfigurationError, Error, NetworkError, NodeTimeoutError
 from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
 from lawful.core.retry import RetryPolicy, next_delay
-from lawful.core.signals import find_signal
+from lawful.core.signals import GraphInterrupt
+from lawful.pipeline.caching import cache_key, fresh
+from lawful.pipeline.circuits import Permit
+from lawful.pipeline.frames import Again, Frame, Instead, Keep, Otherwise, Paired, Passage, Second, after_error, chained
 from lawful.pipeline.group import Group
-from lawful.pipeline.nodes import Branch, Each, Fallback, Guarded, Id, Lambda, Node, Par, Pipeline, Prim, Seq, Timeout
+from lawful.pipeline.leaves import code_of, leaf_end, perform, settle, told_end
+from lawful.pipeline.nodes import (
+    Branch,
+    Breaker,
+    Cached,
+    Each,
+    Fallback,
+    Guard,
+    Guarded,
+    Id,
+    Lambda,
+    Node,
+    Par,
+    Pipeline,
+    Prim,
+    RateLimit,
+    Seq,
+    Timeout,
+    name_of,
+)
+from lawful.pipeline.scene import Adrift, Scene
 
 I = TypeVar("I")
 O = TypeVar("O")
 
-Leaf: TypeAlias = Prim[Any, Any] | Lambda[Any, Any]
-Perform: TypeAlias = Callable[[Leaf, Any], Any]
-"""How a step that is not pure is done: a value, a Result, or an awaitable of either."""
 
-
-class _Otherwise:
-    """On the stack below the first half of a fallback: what to do, and on which input, should that end in an error."""
-
-    __slots__ = ("node", "value")
-
-    def __init__(self, node: Pipeline[Any, Any], value: Any) -> None:
-        self.node = node
-        self.value = value
-
-
-class _Again:
-    """On the stack below a part that may be retried: the attempt that is being made, and on which input."""
-
-    __slots__ = ("attempt", "inner", "policy", "value")
-
-    def __init__(self, inner: Pipeline[Any, Any], policy: RetryPolicy, value: Any, attempt: int) -> None:
-        self.inner = inner
-        self.policy = policy
-        self.value = value
-        self.attempt = attempt
-
-
-_Frame: TypeAlias = Node | _Otherwise | _Again
-_CLOCK = SystemClock()
-
-
-async def run(pipeline: Pipeline[I, O], value: I) -> Result[O, Error]:
+async def run(pipeline: Pipeline[I, O], value: I, *, env: Any = None) -> Result[O, Error]:
     """The pipeline's result on ``value``: Ok, or the Err of the first step that ended in one.
 
-    Raises: a control signal (a question, an unknown outcome) that a step raised; CancelledError; whatever a step
-    raised that is no Failure, which is a bug.
+    ``env`` is what steps get as ``run.env``; one that does not fit what they annotate is an Err before anything runs.
+    A step that asks a question outside a graph's run ends it in a ConfigurationError, whatever stands around it.
+
+    Raises: a control signal (an unknown outcome; inside a graph's node also a question) that a step raised;
+    CancelledError; whatever a step raised that is no Failure, which is a bug.
     """
-    return await interpret(pipeline, value, perform)
+    return await started(pipeline, value, Scene(perform, env))
 
 
-def run_sync(pipeline: Pipeline[I, O], value: I) -> Result[O, Error]:
+def run_sync(pipeline: Pipeline[I, O], value: I, *, env: Any = None) -> Result[O, Error]:
     """The same where no event loop is running.
 
     Raises: ConfigurationError, if one is; what `run` raises.
@@ -67,94 +62,256 @@ def run_sync(pipeline: Pipeline[I, O], value: I) -> Result[O, Error]:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(run(pipeline, value))
+        return asyncio.run(run(pipeline, value, env=env))
     raise ConfigurationError(
         "run_sync() inside an event loop would stop it: await run(...)", component="pipeline", operation="run_sync"
     )
 
 
-def perform(leaf: Leaf, value: Any) -> Any:
-    """The step's own function or component, called."""
-    if isinstance(leaf, Prim):
-        return leaf.component(value)
-    return _in_thread(leaf.run, value) if leaf.blocking else leaf.run(value)
+async def started(root: Pipeline[Any, Any], value: Any, scene: Scene) -> Result[Any, Any]:
+    """A whole run in ``scene``: what only a graph's run can do is, outside of one, a typed error."""
+    lacking = scene.lacks(root)
+    if lacking is not None:
+        return Err(lacking)
+    try:
+        return await interpret(root, value, scene)
+    except Adrift as signal:
+        return Err(signal.error)
+    except GraphInterrupt as signal:
+        if current_task.get() is not None:
+            raise
+        name = scene.asked[0] if scene.asked else ""
+        return Err(
+            ConfigurationError(
+                f"step {name!r} asks a question, and nobody could answer it: make the pipeline a node of a graph that has"
+                " a journal, and run that",
+                component="pipeline",
+                operation=name,
+                details={"step": name, "questions": str(len(signal.interrupts))},
+            )
+        )
 
 
-async def interpret(root: Pipeline[Any, Any], value: Any, perform: Perform) -> Result[Any, Any]:
-    """The same as `run`, with the steps that are not pure done by ``perform``."""
-    stack: list[_Frame] = [cast("Node", root)]
+async def interpret(root: Pipeline[Any, Any], value: Any, scene: Scene) -> Result[Any, Any]:
+    """What `run` does, control signals raised as they are."""
+    stack: list[Frame] = [cast("Node", root)]
+    try:
+        return await _loop(stack, value, scene, scene.heard)
+    except BaseException:
+        for frame in reversed(stack):
+            if isinstance(frame, Passage):
+                frame.circuit.abandon(frame.permit)
+        raise
+
+
+async def _loop(stack: list[Frame], value: Any, scene: Scene, heard: bool) -> Result[Any, Any]:
     while stack:
         frame = stack.pop()
         match frame:
-            case Lambda(pure=True):
-                value = frame.run(value)
-                continue
             case Lambda() | Prim():
-                end = await _leaf(frame, value, perform)
+                if heard:
+                    end = await told_end(frame, value, scene)
+                elif isinstance(frame, Lambda) and frame.pure:
+                    value = frame.run(value)
+                    continue
+                else:
+                    end = await leaf_end(frame, value, scene)
             case Seq():
                 stack += (cast("Node", frame.then), cast("Node", frame.first))
                 continue
             case Fallback():
-                stack += (_Otherwise(frame.otherwise, value), cast("Node", frame.first))
+                stack += (Otherwise(frame.otherwise, value), cast("Node", frame.first))
                 continue
-            case Id() | _Otherwise() | _Again():
+            case Id() | Otherwise() | Again() | Instead() | Second() | Paired() | Passage() | Keep():
+                value = _passed(frame, value, stack)
                 continue
             case _:
-                end = await _compound(frame, value, perform, stack)
+                # Kept on the stack meanwhile: should this raise, what lies on it is still to be let go.
+                end = await _compound(frame, value, scene, stack)
         if isinstance(end, Err):
-            end = await _unwind(stack, end)
+            end = await _unwind(stack, end, scene)
             if isinstance(end, Err):
                 return end
         value = end.value
     return Ok(value)
 
 
-async def _unwind(stack: list[_Frame], end: Err[Any]) -> Result[Any, Any]:
+def _passed(
+    frame: Id[Any] | Otherwise | Again | Instead | Second | Paired | Passage | Keep, value: Any, stack: list[Frame]
+) -> Any:
+    """The part above ``frame`` ended well: the value to go on with."""
+    match frame:
+        case Id() | Otherwise() | Again() | Instead():
+            return value
+        case Second():
+            stack += (Paired(value), cast("Node", frame.right))
+            return frame.value
+        case Paired():
+            return frame.left, value
+        case Passage():
+            frame.circuit.leave(frame.permit)
+            return value
+        case Keep():
+            slot = current_task.get()
+            if slot is None or not slot.planned:
+                frame.put(value)
+            return value
+
+
+async def _unwind(stack: list[Frame], end: Err[Any], scene: Scene) -> Result[Any, Any]:
     """Off the stack with what an error skips, down to a fallback or another attempt: the input to go on with.
 
     The error itself where there is neither.
     """
     while stack:
         frame = stack.pop()
-        if isinstance(frame, _Otherwise):
-            stack.append(cast("Node", frame.node))
-            return Ok(frame.value)
-        if isinstance(frame, _Again):
-            wait = next_delay(frame.policy, end.error, frame.attempt, _CLOCK.random())
-            if wait is not None:
-                await asyncio.sleep(wait)
-                frame.attempt += 1
-                stack += (frame, cast("Node", frame.inner))
+        match frame:
+            case Otherwise():
+                after_error(stack, frame, end)
                 return Ok(frame.value)
+            case Instead():
+                end = Err(chained(end.error, frame.error))
+            case Passage():
+                frame.circuit.leave(frame.permit, end.error)
+            case Again():
+                again = await _again(frame, end.error, scene)
+                if again:
+                    stack += (frame, cast("Node", frame.inner))
+                    return Ok(frame.value)
+            case _:
+                pass
     return end
+
+
+async def _again(frame: Again, error: Exception, scene: Scene) -> bool:
+    """Whether to try once more; the wait is over by then."""
+    wait = next_delay(frame.policy, error, frame.attempt, scene.clock.random())
+    if wait is None or _unkeyed() != frame.effects:
+        # An effect without a key is told apart by its number in the node: a second attempt would perform it anew.
+        return False
+    if scene.heard:
+        await scene.tell(ev.RetryScheduled(node=name_of(frame.inner), attempt=frame.attempt, delay=wait))
+    await scene.sleep(wait)
+    frame.attempt += 1
+    return True
+
+
+def _unkeyed() -> int:
+    slot = current_task.get()
+    return slot.counts.get("effects", 0) if slot is not None and slot.counts else 0
 
 
 async def _compound(
     node: Par[Any, Any, Any] | Branch[Any, Any] | Each[Any, Any] | Guarded[Any, Any],
     value: Any,
-    perform: Perform,
-    stack: list[_Frame],
+    scene: Scene,
+    stack: list[Frame],
 ) -> Result[Any, Any]:
     match node:
         case Branch():
-            end = await settle(node.when, value)
+            end = await _asked(node, value, scene)
             if isinstance(end, Err):
                 return end
             stack.append(cast("Node", _arm(node, end.value)))
             return Ok(value)
-        case Par():
-            return await _at_once(node, value, perform)
-        case Each():
-            return await Group((interpret(node.inner, one, perform) for one in list(value)), node.at_once).run()
-        case Guarded(inner, policy):
-            if isinstance(policy, Timeout):
-                return await _within(policy.seconds, inner, value, perform)
-            stack += (_Again(inner, policy, value, 1), cast("Node", inner))
+        case Par(order="in turn"):
+            stack += (Second(node.right, value), cast("Node", node.left))
             return Ok(value)
+        case Par():
+            return await _at_once(node, value, scene)
+        case Each():
+            return await Group((interpret(node.inner, one, scene) for one in list(value)), node.at_once).run()
+        case Guarded():
+            return await _guarded(node, value, scene, stack)
 
 
-async def _within(seconds: float, inner: Pipeline[Any, Any], value: Any, perform: Perform) -> Result[Any, Any]:
-    group = Group(iter((interpret(inner, value, perform),)))
+async def _guarded(node: Guarded[Any, Any], value: Any, scene: Scene, stack: list[Frame]) -> Result[Any, Any]:
+    inner = cast("Node", node.inner)
+    match node.policy:
+        case Timeout(seconds):
+            return await _within(seconds, inner, value, scene)
+        case RetryPolicy() as policy:
+            stack += (Again(inner, policy, value, _unkeyed()), inner)
+        case Breaker(circuit):
+            permit = circuit.enter()
+            if not isinstance(permit, Permit):
+                return Err(_open(circuit.component_id, permit))
+            stack += (Passage(circuit, permit), inner)
+        case RateLimit() as policy:
+            refused = await _in_line(policy, value, scene)
+            if refused is not None:
+                return Err(refused)
+            stack.append(inner)
+        case Cached() as policy:
+            return _looked_up(policy, inner, value, stack)
+        case Guard(before, after):
+            stack += cast("tuple[Node, ...]", (*reversed(after), inner, *reversed(before)))
+    return Ok(value)
+
+
+def _looked_up(policy: Cached, inner: Node, value: Any, stack: list[Frame]) -> Result[Any, Any]:
+    try:
+        at = cache_key(policy.name, policy.key, value)
+    except Failure as error:
+        return Err(error)
+    held = policy.cache.get(at)
+    if held is not None:
+        return Ok(fresh(held.value))
+    stack += (Keep(policy, at), inner)
+    return Ok(value)
+
+
+def _open(circuit: str, wait: float) -> NetworkError:
+    return NetworkError(
+        f"circuit {circuit!r} is open; the next try is in {wait:.3g} s",
+        component="pipeline",
+        operation="breaker",
+        details={"circuit": circuit, "retry_after": f"{wait:.3f}"},
+    )
+
+
+async def _in_line(policy: RateLimit, value: Any, scene: Scene) -> Failure | None:
+    """Wait for one's turn; who is cancelled while he waits gives his place back."""
+    try:
+        cost = 1.0 if policy.cost is None else policy.cost(value)
+    except Failure as error:
+        return error
+    wait = policy.limiter.reserve(cost)
+    if wait is None:
+        return NetworkError(
+            "the rate limit would make this call wait too long",
+            component="pipeline",
+            operation="rate_limit",
+            details={"limiter": policy.limiter.component_id},
+        )
+    if wait > 0:
+        try:
+            await scene.sleep(wait)
+        except BaseException:
+            policy.limiter.give_back(cost)
+            raise
+    return None
+
+
+async def _asked(node: Branch[Any, Any], value: Any, scene: Scene) -> Result[Any, Any]:
+    if not scene.heard:
+        return await settle(node.when, value)
+    name, span = name_of(node), scene.span()
+    await scene.tell(ev.NodeStarted(node=name, span=span))
+    try:
+        end = await settle(node.when, value)
+    except BaseException as error:
+        scene.say(ev.NodeFailed(node=name, span=span, code=code_of(error), message=str(error)))
+        raise
+    if isinstance(end, Err):
+        scene.say(ev.NodeFailed(node=name, span=span, code=code_of(end.error), message=str(end.error)))
+    else:
+        scene.say(ev.NodeEnded(node=name, span=span))
+    return end
+
+
+async def _within(seconds: float, inner: Pipeline[Any, Any], value: Any, scene: Scene) -> Result[Any, Any]:
+    group = Group(iter((interpret(inner, value, scene),)))
     error = NodeTimeoutError(
         f"not done within {seconds:g} s", component="pipeline", operation="timeout", details={"seconds": f"{seconds:g}"}
     )
@@ -170,89 +327,25 @@ def _arm(node: Branch[Any, Any], answer: Any) -> Pipeline[Any, Any]:
     return next((arm for case, arm in node.arms if case == answer), node.otherwise)
 
 
-async def _at_once(root: Par[Any, Any, Any], value: Any, perform: Perform) -> Result[Any, Any]:
+async def _at_once(root: Par[Any, Any, Any], value: Any, scene: Scene) -> Result[Any, Any]:
     """A whole nest of ``&`` as one group: its leaves are started left to right, its pairs made from their values."""
     leaves: list[Pipeline[Any, Any]] = []
     order: list[bool] = []  # what to do right to left: True a value, False a pair of the two before
     todo: list[Pipeline[Any, Any]] = [root]
     while todo:
-        node = todo.pop()
-        is_leaf = not isinstance(node, Par)
-        order.append(is_leaf)
-        if isinstance(node, Par):
-            par = cast("Par[Any, Any, Any]", node)
-            todo += (par.right, par.left)
-        else:
-            leaves.append(node)
-    end = await Group(interpret(leaf, value, perform) for leaf in leaves).run()
+        node = cast("Node", todo.pop())
+        match node:
+            case Par(left, right, kind) if kind == root.order:
+                order.append(False)
+                todo += (right, left)
+            case _:
+                order.append(True)
+                leaves.append(node)
+    jobs = (interpret(leaf, value, scene) for leaf in leaves)
+    end = await Group(jobs, ahead=root.order == "ahead").run()
     if isinstance(end, Err):
         return end
     values, made = end.value, list[Any]()
     for is_leaf in reversed(order):
         made.append(values.pop() if is_leaf else (made.pop(), made.pop()))
     return Ok(made.pop())
-
-
-async def _leaf(leaf: Leaf, value: Any, perform: Perform) -> Result[Any, Any]:
-    try:
-        answer = perform(leaf, value)
-        if hasattr(answer, "__await__"):
-            answer = await answer
-    except Failure as error:
-        return Err(error)
-    except caught_by(leaf) as error:
-        return Err(_mapped(leaf, error))
-    return cast("Result[Any, Any]", answer) if isinstance(answer, Ok | Err) else Ok(answer)
-
-
-def caught_by(leaf: Leaf) -> tuple[type[Exception], ...]:
-    """The exceptions of this step that are errors and not bugs."""
-    return leaf.catch if isinstance(leaf, Lambda) else ()
-
-
-def _mapped(leaf: Leaf, error: Exception) -> Failure:
-    kind = leaf.error if isinstance(leaf, Lambda) else None
-    assert kind is not None
-    name = leaf.name if isinstance(leaf, Lambda) else ""
-    return kind(
-        f"{name}: {type(error).__name__}: {error}",
-        component="pipeline",
-        operation=name,
-        details={"step": name, "exception": type(error).__qualname__},
-        cause=error,
-    )
-
-
-async def settle(function: Callable[[Any], Any], value: Any) -> Result[Any, Any]:
-    """What ``function(value)`` gives, whichever of its forms it has: a value, a Result, an awaitable, a Failure."""
-    try:
-        answer = function(value)
-        if hasattr(answer, "__await__"):
-            answer = await cast("Awaitable[Any]", answer)
-    except Failure as error:
-        return Err(error)
-    return cast("Result[Any, Any]", answer) if isinstance(answer, Ok | Err) else Ok(answer)
-
-
-async def _in_thread(function: Callable[[Any], Any], value: Any) -> Any:
-    """``function(value)`` in a thread, in this context; when cancelled meanwhile, it is waited for: nothing runs on."""
-    loop = asyncio.get_running_loop()
-    context = copy_context()
-
-    def call() -> Any:
-        return context.run(function, value)
-
-    work = loop.run_in_executor(None, call)
-    cancelled: asyncio.CancelledError | None = None
-    while not work.done():
-        try:
-            await asyncio.wait([work])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is None or _is_signal(work.exception()):
-        return work.result()
-    raise cancelled
-
-
-def _is_signal(error: BaseException | None) -> bool:
-    return error is not None and find_signal(error) is not None

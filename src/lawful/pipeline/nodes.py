@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, final
 
 from lawful.core.errors import Error
 from lawful.core.failure import Failure
 from lawful.core.result import Result
 from lawful.core.retry import RetryPolicy
+from lawful.pipeline.caching import Cache
+from lawful.pipeline.circuits import CircuitBreaker
+from lawful.pipeline.limits import RateLimiter
 
 I_contra = TypeVar("I_contra", contravariant=True)
 O_co = TypeVar("O_co", covariant=True)
@@ -17,12 +20,16 @@ I = TypeVar("I")
 J = TypeVar("J")
 O = TypeVar("O")
 P = TypeVar("P")
+V = TypeVar("V")
 
 
 class Component(Protocol[I_contra, O_co]):
     """What a `Prim` holds: a model, tool, agent, retriever or graph, known by a registered name.
 
-    It may also say ``effects`` (a tuple of names), ``errors`` (a tuple of Failure classes) and ``total`` (a bool).
+    It may also say ``kind`` ("model", "tool", "agent", "retriever", "graph"), ``effects`` (a tuple of names), ``errors``
+    (a tuple of Failure classes), ``model_calls`` (how many one call makes at most; None: no bound), ``total``,
+    ``independent`` and ``cacheable`` (bools, as of a step). With a method ``stream``, which takes the value and gives an
+    async iterator of events and at last the Result, it is listened to while it works.
     """
 
     @property
@@ -98,6 +105,24 @@ class Lambda(Pipeline[I, O]):
     """Names of the effects it may perform, as `explain` tells them."""
     errors: tuple[type[Exception], ...] | None = None
     """The errors it may end in; None: not said, read from its annotation where there is one."""
+    wants_run: bool = False
+    """Its second parameter is the `Run`."""
+    independent: bool = False
+    """Only observes: may be begun earlier, beside other steps, or in vain."""
+    cacheable: bool = False
+    """Equal inputs may be answered from a cache."""
+    fold: Fold | None = None
+    """For a step that yields chunks: how they become its value."""
+
+
+@final
+@dataclass(frozen=True)
+class Fold:
+    """How the chunks of a streaming step become its value, one after the other, so that they need not be kept."""
+
+    start: Callable[[], Any]
+    add: Callable[[Any, Any], Any]
+    end: Callable[[Any], Any]
 
 
 @final
@@ -109,13 +134,34 @@ class Seq(Pipeline[I, O], Generic[I, J, O]):
     then: Pipeline[J, O]
 
 
+Order: TypeAlias = Literal["at once", "in turn", "ahead"]
+"""How the halves of a pair run: at once; the right one after the left one; or both at once with the outcome of "in turn"."""
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Par(Pipeline[I, tuple[O, P]], Generic[I, O, P]):
-    """Both at once."""
+    """Both on the same input; a pair."""
 
     left: Pipeline[I, O]
     right: Pipeline[I, P]
+    order: Order = "at once"
+
+
+@final
+@dataclass(frozen=True)
+class Constant(Generic[V]):
+    """A question that has one answer, whatever it is asked; made by `always`."""
+
+    answer: V
+    total: bool = True
+
+    @property
+    def component_id(self) -> str:
+        return f"always {self.answer!r}"
+
+    def __call__(self, _: Any, /) -> V:
+        return self.answer
 
 
 @final
@@ -155,7 +201,46 @@ class Timeout:
     seconds: float
 
 
-Policy: TypeAlias = RetryPolicy | Timeout
+@final
+@dataclass(frozen=True)
+class Breaker:
+    """No call while the circuit is open: a NetworkError at once."""
+
+    circuit: CircuitBreaker
+
+
+@final
+@dataclass(frozen=True)
+class RateLimit:
+    """A call waits until the limiter lets it; ``cost`` tells of an input how much it takes, by default 1."""
+
+    limiter: RateLimiter
+    cost: Callable[[Any], float] | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Cached:
+    """An input that was seen is answered from the cache."""
+
+    cache: Cache
+    name: str
+    """Which computation, and which version of it, the cache's keys are of."""
+    key: Callable[[Any], Any] | None = None
+    ttl: float | None = None
+    """Seconds, or None: as long as the cache keeps it."""
+
+
+@final
+@dataclass(frozen=True)
+class Guard:
+    """Steps that the input passes through on its way in and the output on its way out; each may change or refuse it."""
+
+    before: tuple[Pipeline[Any, Any], ...] = ()
+    after: tuple[Pipeline[Any, Any], ...] = ()
+
+
+Policy: TypeAlias = RetryPolicy | Timeout | Breaker | RateLimit | Cached | Guard
 """The closed union of what may stand around a part."""
 
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
-from lawful.pipeline.nodes import Branch, Each, Fallback, Guarded, Id, Lambda, Node, Par, Pipeline, Prim, Seq, Timeout
-from lawful.pipeline.walking import children, fold, parts
+from lawful.core.retry import RetryPolicy
+from lawful.pipeline.nodes import (
+    Branch,
+    Cached,
+    Constant,
+    Each,
+    Fallback,
+    Guarded,
+    Id,
+    Lambda,
+    Node,
+    Par,
+    Pipeline,
+    Prim,
+    Seq,
+)
+from lawful.pipeline.walking import children, count, fold, names, parts
 
 I = TypeVar("I")
 O = TypeVar("O")
@@ -26,12 +42,39 @@ class Pass(Struct, frozen=True):
     rewrite: Callable[[_AnyPipeline], _AnyPipeline]
 
 
+class Rewrite(Struct, frozen=True):
+    """What one pass did."""
+
+    name: str
+    sound_for: str
+    before: int
+    """Nodes before it."""
+    after: int
+    gone: tuple[str, ...]
+    """Names of steps that are no longer there."""
+    new: tuple[str, ...]
+
+
 def optimise(pipeline: Pipeline[I, O], passes: Sequence[Pass] | None = None) -> Pipeline[I, O]:
     """The pipeline after ``passes``, by default all of `PASSES`, each once and in their order."""
     found: _AnyPipeline = pipeline
     for one in PASSES if passes is None else passes:
         found = one.rewrite(found)
     return cast("Pipeline[I, O]", found)
+
+
+def rewrites(pipeline: Pipeline[Any, Any], passes: Sequence[Pass] | None = None) -> tuple[Rewrite, ...]:
+    """What each pass of `optimise` would change; those that would change nothing are left out."""
+    told: list[Rewrite] = []
+    found: _AnyPipeline = pipeline
+    for one in PASSES if passes is None else passes:
+        made = one.rewrite(found)
+        if made is not found:
+            old, new = Counter(names(found)), Counter(names(made))
+            gone, came = tuple((old - new).elements()), tuple((new - old).elements())
+            told.append(Rewrite(one.name, one.sound_for, count(found), count(made), gone, came))
+        found = made
+    return tuple(told)
 
 
 def drop_identity(pipeline: _AnyPipeline) -> _AnyPipeline:
@@ -42,6 +85,32 @@ def drop_identity(pipeline: _AnyPipeline) -> _AnyPipeline:
 def fuse_pure(pipeline: _AnyPipeline) -> _AnyPipeline:
     """Neighbouring pure functions in a chain become one."""
     return fold(pipeline, lambda node, inside: rebuilt(node, _fused(node, inside)), _rows)
+
+
+def constant_branch(pipeline: _AnyPipeline) -> _AnyPipeline:
+    """A branch whose question is `always` the same becomes the arm of that answer."""
+
+    def join(node: _AnyPipeline, inside: list[_AnyPipeline]) -> _AnyPipeline:
+        if isinstance(node, Branch) and isinstance(cast("Any", node).when, Constant):
+            answer = cast("Any", node).when.answer
+            cases = [case for case, _ in cast("Any", node).arms]
+            return next((arm for case, arm in zip(cases, inside, strict=False) if case == answer), inside[-1])
+        return rebuilt(node, inside)
+
+    return fold(pipeline, join, children)
+
+
+def hoist_independent(pipeline: _AnyPipeline) -> _AnyPipeline:
+    """A pair in turn, all of whose steps are independent, starts both halves at once."""
+
+    def join(node: _AnyPipeline, inside: list[tuple[_AnyPipeline, bool]]) -> tuple[_AnyPipeline, bool]:
+        made = rebuilt(node, [one for one, _ in inside])
+        free = _is_independent(node, [free for _, free in inside])
+        if free and isinstance(cast("Node", made), Par) and cast("Any", made).order == "in turn":
+            made = replace(cast("Any", made), order="ahead")
+        return made, free
+
+    return fold(pipeline, join, children)[0]
 
 
 def prune_fallback(pipeline: _AnyPipeline) -> _AnyPipeline:
@@ -67,9 +136,24 @@ def _is_total(node: _AnyPipeline, inside: list[bool]) -> bool:
             return bool(getattr(when, "total", False)) and all(inside)
         case Fallback():
             return any(inside)
-        case Guarded(_, Timeout()):
-            return False
-        case Seq() | Par() | Each() | Guarded():
+        case Guarded(_, policy):
+            return isinstance(policy, RetryPolicy) and all(inside)
+        case Seq() | Par() | Each():
+            return all(inside)
+
+
+def _is_independent(node: _AnyPipeline, inside: list[bool]) -> bool:
+    """Whether all of it only observes. A policy with a state of its own would notice being asked in vain."""
+    match cast("Node", node):
+        case Lambda(pure=pure, independent=independent):
+            return pure or independent
+        case Prim(component):
+            return bool(getattr(component, "independent", False))
+        case Branch(when):
+            return (isinstance(when, Constant) or bool(getattr(when, "independent", False))) and all(inside)
+        case Guarded(_, policy):
+            return isinstance(policy, RetryPolicy | Cached) and all(inside)
+        case Id() | Seq() | Par() | Each() | Fallback():
             return all(inside)
 
 
@@ -102,8 +186,8 @@ def _fused(node: _AnyPipeline, inside: list[_AnyPipeline]) -> list[_AnyPipeline]
 def _one(run: list[Lambda[Any, Any]]) -> list[_AnyPipeline]:
     if len(run) < 2:
         return [*run]
-    names = [one.name for one in run]
-    name = " >> ".join(names) if len(names) <= 4 else f"{names[0]} >> … >> {names[-1]} ({len(names)} functions)"
+    told = [one.name for one in run]
+    name = " >> ".join(told) if len(told) <= 4 else f"{told[0]} >> … >> {told[-1]} ({len(told)} functions)"
     return [replace(run[0], run=_Composed([one.run for one in run]), name=name)]
 
 
@@ -125,16 +209,19 @@ def rebuilt(node: _AnyPipeline, inside: list[_AnyPipeline]) -> _AnyPipeline:
         case Id() | Lambda() | Prim():
             return node
         case Seq(first, then) as chain:
-            return chain if inside == [first, then] else _chain(inside)
+            same = inside == [first, then] or (len(inside) > 2 and inside == [*parts(chain)])
+            return chain if same else _chain(inside)
         case Par(left, right) as pair:
-            return pair if inside == [left, right] else Par(*inside)
+            return pair if inside == [left, right] else Par(inside[0], inside[1], pair.order)
         case Fallback(first, otherwise) as either:
-            return either if inside == [first, otherwise] else Fallback(*inside)
-        case Branch(_, arms) as choice:
+            return either if inside == [first, otherwise] else Fallback(inside[0], inside[1])
+        case Branch(_, arms, otherwise) as choice:
+            if inside == [*(arm for _, arm in arms), otherwise]:
+                return choice
             cases = [case for case, _ in arms]
             return replace(choice, arms=tuple(zip(cases, inside[:-1], strict=True)), otherwise=inside[-1])
-        case Each() | Guarded() as around:
-            return replace(around, inner=inside[0])
+        case Each(inner) | Guarded(inner) as around:
+            return around if inside == [inner] else replace(around, inner=inside[0])
 
 
 def _chain(row: list[_AnyPipeline]) -> _AnyPipeline:
@@ -146,6 +233,12 @@ def _chain(row: list[_AnyPipeline]) -> _AnyPipeline:
 
 PASSES: tuple[Pass, ...] = (
     Pass("drop_identity", "every pipeline: identity is the unit of >>", drop_identity),
+    Pass("constant_branch", "questions made by always(), whose answer does not depend on the input", constant_branch),
     Pass("prune_fallback", "steps declared pure or total, which never end in an error", prune_fallback),
+    Pass(
+        "hoist_independent",
+        "steps declared pure or independent: begun beside others or in vain, nobody notices",
+        hoist_independent,
+    ),
     Pass("fuse_pure", "functions declared pure: no effect, no exception", fuse_pure),
 )

@@ -29,18 +29,31 @@ def children(node: Pipeline[Any, Any]) -> tuple[Pipeline[Any, Any], ...]:
 
 def parts(node: Pipeline[Any, Any]) -> tuple[Pipeline[Any, Any], ...]:
     """The same with a whole nest of one associative kind (``>>``, ``&`` as drawn, ``|``) as one row."""
-    kind = type(node)
-    if kind not in (Seq, Par, Fallback):
+    kind = _nest(node)
+    if kind is None:
         return children(node)
     row: list[Pipeline[Any, Any]] = []
     todo = [node]
     while todo:
         top = todo.pop()
-        if isinstance(top, kind):
-            todo += reversed(children(cast("Pipeline[Any, Any]", top)))
+        if _nest(top) == kind:
+            todo += reversed(children(top))
         else:
             row.append(top)
     return tuple(row)
+
+
+def _nest(node: Pipeline[Any, Any]) -> str | None:
+    """Which nest the node may be a part of."""
+    match cast("Node", node):
+        case Seq():
+            return ">>"
+        case Par(order=order):
+            return order
+        case Fallback():
+            return "|"
+        case _:
+            return None
 
 
 def walk(pipeline: Pipeline[Any, Any]) -> Iterator[Pipeline[Any, Any]]:

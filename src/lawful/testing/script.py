@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from lawful.core.errors import Error
 from lawful.core.failure import nearest
-from lawful.core.result import Err, Ok, Result
-from lawful.pipeline.machine import Leaf, interpret
+from lawful.core.result import Result
+from lawful.pipeline.machine import started
 from lawful.pipeline.nodes import Pipeline, name_of
+from lawful.pipeline.pipe import Pipe
+from lawful.pipeline.scene import Leaf, Scene
+from lawful.pipeline.streaming import Stream
 from lawful.pipeline.walking import walk
 
 I = TypeVar("I")
@@ -31,6 +34,8 @@ class Script:
         """The names of the steps that were done, in the order in which they were begun."""
         self.inputs: list[tuple[str, Any]] = []
         """The same with what each was given."""
+        self.waits: list[float] = []
+        """The seconds that retries and rate limits would have waited; nothing waits here."""
         self._answers: dict[str, list[Any]] = {}
         self._functions: dict[str, Callable[[Any], Any]] = {}
 
@@ -47,23 +52,37 @@ class Script:
         self._functions[_name(step)] = function
         return self
 
-    async def run(self, pipeline: Pipeline[I, O], value: I) -> Result[O, Error]:
+    async def run(self, pipeline: Pipeline[I, O], value: I, *, env: Any = None) -> Result[O, Error]:
         """As `lawful.pipeline.run`, from the answers alone; may be called again, with the answers that are left.
 
         Raises: Untold, at the first step that has no answer, and before anything runs for an answer to a step that
         this pipeline does not have.
         """
+        self._known(pipeline)
+        return await started(pipeline, value, self._scene(env))
+
+    def stream(self, pipeline: Pipeline[I, O], value: I, *, env: Any = None) -> Stream[O]:
+        """As `lawful.pipeline.stream`, from the answers alone. Raises: Untold, as `run` does."""
+        self._known(pipeline)
+        return Stream(pipeline, value, self._scene(env, Pipe()))
+
+    def _scene(self, env: Any, pipe: Pipe | None = None) -> Scene:
+        return Scene(self._perform, env, sleep=self._sleep, pipe=pipe)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def _known(self, pipeline: Pipeline[Any, Any]) -> None:
         steps = {name for node in walk(pipeline) if (name := name_of(node))}
         for name in (*self._answers, *self._functions):
             if name not in steps:
                 raise Untold(f"the script answers {name!r}, which is no step of this pipeline.{nearest(name, steps)}")
-        return await interpret(pipeline, value, self._perform)
 
     def unused(self) -> dict[str, int]:
         """How many answers are left, by step; a test may end with ``assert not script.unused()``."""
         return {name: len(left) for name, left in self._answers.items() if left}
 
-    def _perform(self, leaf: Leaf, value: Any) -> Result[Any, Any]:
+    def _perform(self, leaf: Leaf, value: Any, scene: Scene, span: str) -> Any:
         name = name_of(leaf)
         self.trace.append(name)
         self.inputs.append((name, value))
@@ -77,7 +96,7 @@ class Script:
         else:
             told = "has no answer left for" if left is not None else "was not told what to answer for"
             raise Untold(f"the script {told} {name!r}, call {self.trace.count(name)}, input {value!r:.200}")
-        return cast("Result[Any, Any]", answer) if isinstance(answer, Ok | Err) else Ok(answer)
+        return answer
 
 
 def _name(step: Pipeline[Any, Any] | str) -> str:
