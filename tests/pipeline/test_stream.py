@@ -20,7 +20,8 @@ from lawful.core.events import unpaired
 from lawful.core.result import Err, Ok
 from lawful.core.retry import RetryPolicy
 from lawful.core.signals import ControlSignal, OutcomeUnknown
-from lawful.pipeline import Pipeline, Run, branch, each, pure, retry, run, step, stream, streamed
+from lawful.core.telling import model_call
+from lawful.pipeline import Pipeline, Run, branch, each, prim, pure, retry, run, step, stream, streamed
 from lawful.pipeline.streaming import Stream
 from lawful.testing import Script
 from support.pipelines import ANY, LOG, AnyPipeline, seen
@@ -321,7 +322,7 @@ class Talker:
     async def __call__(self, value: str, /) -> Any:
         return Ok(value.upper())
 
-    async def stream(self, value: str) -> AsyncIterator[Any]:
+    async def events(self, value: str) -> AsyncIterator[Any]:
         yield ev.LLMStarted(model="m", span="1")
         yield ev.LLMChunk(span="1", text=value.upper())
         yield ev.LLMEnded(span="1")
@@ -329,8 +330,6 @@ class Talker:
 
 
 async def test_a_components_own_events_are_in_the_stream_and_the_end_is_the_same() -> None:
-    from lawful.pipeline import prim
-
     tree: Pipeline[str, str] = prim(Talker())
     heard = stream(tree, "hi")
     told = await _all(heard)
@@ -339,6 +338,28 @@ async def test_a_components_own_events_are_in_the_stream_and_the_end_is_the_same
     ]  # fmt: skip
     assert {e.run_id for e in told} == {heard.run_id}
     assert heard.result == await run(tree, "hi") == Ok("HI")
+
+
+class Model:
+    """A model as a component: it tells its pieces to the running attempt."""
+
+    component_id, kind = "m", "model"
+
+    async def __call__(self, value: str, /) -> Any:
+        with model_call("m", id="1") as call:
+            for word in value.split():
+                call.text(word)
+                await call.room()
+        return Ok(value)
+
+
+async def test_a_models_pieces_are_in_the_stream() -> None:
+    """Rows: S0-033."""
+    heard = stream(prim(Model()), "a b")
+    told = await _all(heard)
+    assert [e.text for e in told if isinstance(e, ev.LLMChunk)] == ["a", "b"]
+    assert unpaired(told) == []
+    assert heard.result == Ok("a b")
 
 
 async def test_elements_at_once_are_told_apart_by_their_spans() -> None:

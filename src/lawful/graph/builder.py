@@ -13,6 +13,7 @@ from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
 from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, one_or_many, policies, subgraph_of
+from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
 from lawful.graph.signature import hints, name_of, parameters, takes_nothing
 from lawful.graph.state import Schema, kind_of, one_channel_a_key, read_schema
 from lawful.graph.validate import check_build
@@ -84,12 +85,13 @@ class StateGraph(Generic[S]):
         error_handler: Any = None,
         destinations: Any = None,
     ) -> Self:
-        """Add a function, coroutine function, callable object or compiled graph as a node.
+        """Add a function, coroutine function, callable object, pipeline or compiled graph as a node.
 
         ``node`` is its name, or the callable itself (its name is then taken from it). ``timeout`` is in seconds and for
         async nodes only. Raises: GraphBuildError for a reserved, forbidden or duplicate name.
         """
         name, fn = _named(node, action)
+        fn = PipelineNode(fn) if is_pipeline(fn) else fn
         self._check_name(name)
         if self.compiled:
             _log.warning("Adding a node to a graph that has been compiled: the compiled graph does not change.")
@@ -322,7 +324,7 @@ def _named(node: Any, action: Any) -> tuple[str, Any]:
         return _plain_name(node), action
     if action is not None:
         raise GraphBuildError(f"A node's name must be a str, got {node!r:.80}", component="graph", operation="add_node")
-    return name_of(node), node
+    return (name_as_node(node) if is_pipeline(node) else name_of(node)), node
 
 
 def _plain_name(name: Any) -> str:

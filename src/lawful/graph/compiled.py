@@ -14,6 +14,7 @@ from lawful.core.questions import Principal, Question, Reply
 from lawful.core.signals import ControlSignal
 from lawful.graph import orders as o
 from lawful.graph.command import UNSET, Command
+from lawful.graph.component import AsComponent
 from lawful.graph.config import names
 from lawful.graph.draw import Drawing
 from lawful.graph.explain import explained
@@ -35,7 +36,7 @@ from lawful.graph.views import Views
 S = TypeVar("S")
 
 
-class CompiledStateGraph(Views, Generic[S]):
+class CompiledStateGraph(Views, AsComponent[S], Generic[S]):
     """A graph ready to run. Made by `StateGraph.compile`; immutable but for ``step_timeout``."""
 
     def __init__(

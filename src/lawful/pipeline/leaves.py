@@ -9,7 +9,8 @@ from contextvars import copy_context
 from typing import Any, cast
 
 from lawful.core import events as ev
-from lawful.core.context import current_task
+from lawful.core.context import Run as SlotRun
+from lawful.core.context import Slot, current_task
 from lawful.core.errors import ConfigurationError, NotInRun
 from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
@@ -21,8 +22,7 @@ from lawful.pipeline.scene import Adrift, Leaf, Scene
 def perform(leaf: Leaf, value: Any, scene: Scene, span: str) -> Any:
     """The step's own function or component, called."""
     if isinstance(leaf, Prim):
-        stream = getattr(leaf.component, "stream", None) if scene.heard else None
-        return leaf.component(value) if stream is None else _listened(stream(value), scene, name_of(leaf))
+        return _component(leaf, value, scene) if scene.heard else leaf.component(value)
     function = leaf.run
     if leaf.wants_run:
         function = _with_run(function, scene, leaf)
@@ -79,8 +79,7 @@ async def told_end(leaf: Leaf, value: Any, scene: Scene) -> Result[Any, Any]:
 async def _at_end(scene: Scene, event: Any) -> None:
     """Tell the end first and wait for room then: a run that is cancelled while it waits has told it all the same."""
     scene.say(event)
-    if scene.pipe is not None and scene.pipe.full:
-        await scene.pipe.room()
+    await scene.room()
 
 
 def code_of(error: BaseException) -> str:
@@ -141,6 +140,59 @@ async def _folded(chunks: AsyncIterator[Any], fold: Fold, scene: Scene, name: st
             if scene.heard:
                 await scene.tell(ev.Custom(value=chunk, node=name, name="chunk"))
     return fold.end(made)
+
+
+def _component(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
+    """A component that is listened to: by its own events, or by what it tells through the running attempt."""
+    component = leaf.component
+    events = getattr(component, "events", None)
+    if events is not None:
+        return _listened(events(value), scene, name_of(leaf))
+    if getattr(component, "kind", "") == "model" and current_task.get() is None:
+        return _as_attempt(leaf, value, scene)
+    return component(value)
+
+
+async def _as_attempt(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
+    """A model outside a graph's run tells its pieces as if in a node's attempt, which here is this step."""
+    run = SlotRun(run_id=scene.run_id, clock=scene.clock)
+    run.teller, run.hub = Telling(scene), Waiting(scene)
+    slot = Slot(run, name_of(leaf), name_of(leaf), 1)
+    token = current_task.set(slot)
+    try:
+        return await leaf.component(value)
+    finally:
+        slot.closed = True
+        current_task.reset(token)
+
+
+class Telling:
+    """Where a model's events go: into the pipeline's stream."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def tell(self, run: SlotRun, event: ev.Event) -> None:
+        self._scene.say(event)
+
+
+class Waiting:
+    """The stream of messages, as far as a pipeline has one: its pieces come as events, and its reader is waited for."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def say(self, slot: Slot, message: Any, **_: Any) -> None:
+        """The events say it already."""
+
+    def seen(self, id: str) -> None:
+        """No message is told by itself."""
+
+    def press(self) -> None:
+        """An event loop cannot be made to wait: `room` does."""
+
+    async def room(self) -> None:
+        await self._scene.room()
 
 
 async def _listened(told: AsyncIterator[Any], scene: Scene, name: str) -> Any:

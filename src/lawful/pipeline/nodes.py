@@ -28,8 +28,9 @@ class Component(Protocol[I_contra, O_co]):
 
     It may also say ``kind`` ("model", "tool", "agent", "retriever", "graph"), ``effects`` (a tuple of names), ``errors``
     (a tuple of Failure classes), ``model_calls`` (how many one call makes at most; None: no bound), ``total``,
-    ``independent`` and ``cacheable`` (bools, as of a step). With a method ``stream``, which takes the value and gives an
-    async iterator of events and at last the Result, it is listened to while it works.
+    ``independent`` and ``cacheable`` (bools, as of a step). With a method ``events``, which takes the value and gives an
+    async iterator of events and at last the Result, it is listened to while it works; so is a model that tells its pieces
+    by `lawful.core.telling`.
     """
 
     @property

@@ -71,7 +71,8 @@ class Scene:
     """One run; shared by all that runs in it."""
 
     __slots__ = (
-        "_loop", "_seq", "_spans", "asked", "clock", "emit", "env", "parent", "perform", "pipe", "run_id", "sleep",
+        "_loop", "_seq", "_slot", "_spans", "_write", "asked", "clock", "env", "heard", "perform", "pipe", "run_id",
+        "sleep",
     )  # fmt: skip
 
     def __init__(
@@ -82,44 +83,56 @@ class Scene:
         clock: Clock = SYSTEM,
         sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep,
         pipe: Pipe | None = None,
+        write: Callable[[Any], object] | None = None,
     ) -> None:
         self.perform = perform
         self.env = env
         self.clock = clock
         self.sleep = sleep
         self.pipe = pipe
-        """Who listens, or None."""
+        """Who listens to this run by itself, or None."""
+        self._write = write
+        """The stream writer of the node that this pipeline is, or None."""
         self.run_id = clock.token() if pipe is not None else ""
         self.asked: list[str] = []
         """The steps that asked a question."""
-        slot = current_task.get()
-        self.parent: str | None = slot.run.run_id if slot is not None else None
-        self.emit = slot.emit if slot is not None else None
-        """Where the node that this pipeline runs in tells its events, or None."""
+        self._slot = current_task.get()
+        self.heard = pipe is not None or (
+            self._slot is not None and (self._slot.run.teller is not None or self._slot.run.hub is not None)
+        )
+        """Whether anybody listens."""
         self._seq = self._spans = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    @property
-    def heard(self) -> bool:
-        return self.pipe is not None or self.emit is not None
-
     def span(self) -> str:
         self._spans += 1
-        return f"s{self._spans}"
+        slot = self._slot
+        return f"s{self._spans}" if slot is None else f"{getattr(slot, 'id', slot.node)}/s{self._spans}"
 
     def say(self, event: Any) -> None:
         """Tell ``event`` without waiting."""
+        slot = self._slot
         if self.pipe is not None:
             self._seq += 1
-            self.pipe.push(ev.stamp(event, self.run_id, self._seq, self.parent))
-        elif self.emit is not None:
-            self.emit(event)
+            parent = slot.run.run_id if slot is not None else None
+            self.pipe.push(ev.stamp(event, self.run_id, self._seq, parent))
+        elif isinstance(event, ev.Custom) and self._write is not None:
+            self._write(event.value)
+        elif slot is not None and slot.run.teller is not None and not slot.closed:
+            slot.run.teller.tell(slot.run, event)
 
     async def tell(self, event: Any) -> None:
         """Tell ``event``, once there is room."""
-        if self.pipe is not None and self.pipe.full:
-            await self.pipe.room()
+        await self.room()
         self.say(event)
+
+    async def room(self) -> None:
+        """Wait while who listens is far behind."""
+        if self.pipe is not None:
+            if self.pipe.full:
+                await self.pipe.room()
+        elif self._slot is not None and self._slot.run.hub is not None:
+            await self._slot.run.hub.room()
 
     def tell_from_thread(self, event: Any) -> None:
         try:
