@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from lawful.tools.definition import UndeclaredTool as UndeclaredTool
     from lawful.tools.definition import as_tool as as_tool
     from lawful.tools.definition import tool as tool
+    from lawful.tools.facts import Facts as Facts
+    from lawful.tools.gates import Rules as Rules
     from lawful.tools.toolset import Toolset as Toolset
     from lawful.tools.traits import Traits as Traits
 else:
@@ -20,6 +22,8 @@ else:
         "UndeclaredTool": "lawful.tools.definition",
         "as_tool": "lawful.tools.definition",
         "tool": "lawful.tools.definition",
+        "Facts": "lawful.tools.facts",
+        "Rules": "lawful.tools.gates",
         "Toolset": "lawful.tools.toolset",
         "Traits": "lawful.tools.traits",
     }

@@ -1,0 +1,158 @@
+"""Run one tool call that the gates let through: ask a person where they said so, run it once, give its one closing result."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from lawful.core.errors import Failure, ToolError, ValidationError
+from lawful.core.lazy import late
+from lawful.core.messages import Message, Text, ToolCall
+from lawful.core.telling import tool_call
+from lawful.graph.asking import interrupt
+from lawful.tools.answers import Approve, Edit, Reject, Respond, Verdict, verdict_of
+from lawful.tools.definition import AnyTool
+from lawful.tools.facts import NOTHING, Facts, learnt
+from lawful.tools.gates import Ask, Refuse, Rules, Ruling, Run, rule_all
+from lawful.tools.toolset import Toolset
+
+OnError: TypeAlias = Literal["tell", "stop"]
+"""Of a tool that fails: tell the model, or end the run with the error (what the other calls gave is kept)."""
+
+
+class Outcome(Struct, frozen=True):
+    """What came of one call."""
+
+    call: ToolCall
+    """Settled: ok, error or denied."""
+    facts: Facts = NOTHING
+    ends_turn: bool = False
+    artifact: Any = None
+    """What the tool returned, before it was made text."""
+
+    @property
+    def message(self) -> Message:
+        """The closing result, as the transcript has it."""
+        call = self.call
+        return Message("tool", (Text(as_text(call.output)),), name=call.name, tool_call_id=call.id)
+
+
+def refused(call: ToolCall, ruling: Refuse) -> Outcome:
+    """The result of a call that a gate refused."""
+    return Outcome(call.settled("error", ruling.message), ends_turn=ruling.ends_turn)
+
+
+async def dispatch(
+    call: ToolCall, ruling: Ruling, tools: Toolset, rules: Rules, facts: Facts = NOTHING, on_error: OnError = "tell"
+) -> Outcome:
+    """Carry out one ruling, inside a node of its own: a kill or a pause in one call does not touch another.
+
+    Raises: the tool's error as a ToolError under ``on_error="stop"``; the signals of a question or an unknown outcome.
+    """
+    match ruling:
+        case Refuse():
+            return refused(call, ruling)
+        case Ask():
+            return await _asked(call, ruling, tools, rules, facts, on_error)
+        case Run():
+            return await _run(call, tools[call.name], on_error)
+
+
+async def _asked(call: ToolCall, ruling: Ask, tools: Toolset, rules: Rules, facts: Facts, on_error: OnError) -> Outcome:
+    """Ask, and do as the answer says. The question holds the arguments and their digest: a yes is a yes to these."""
+    match _verdict(call, ruling):
+        case Approve():
+            return await _run(call, tools[call.name], on_error)
+        case Reject(reason):
+            said = f"A person refused this call{': ' + reason if reason else ''}. It was not run."
+            return Outcome(call.settled("denied", said))
+        case Respond(content):
+            return Outcome(call.settled("ok", plain(content)))
+        case Edit(args, tool):
+            edited = msgspec.structs.replace(call, args=args, name=tool or call.name)
+            [again] = rule_all([edited], tools, facts, rules)
+            if isinstance(again, Refuse):
+                return Outcome(call.settled("error", again.message))
+            if edited.name != call.name and isinstance(again, Run):
+                again = Ask(again.args_digest, (f"it was edited from a call of {call.name!r}",))
+            if edited.name != call.name:
+                return _named(await dispatch(edited, again, tools, rules, facts, on_error), call)
+            return _named(await _run(edited, tools[edited.name], on_error), call)
+
+
+def _verdict(call: ToolCall, ruling: Ask) -> Verdict:
+    """The answer, read; one that says none of the four things is told so, and the question asked anew."""
+    problem, times = "", 0
+    while True:
+        name = f"tool:{call.id}:{ruling.args_digest}" + (f":{times}" if times else "")
+        answer = interrupt(question_of(call, ruling, problem), name=name)
+        try:
+            return verdict_of(answer)
+        except ValidationError as error:
+            problem, times = error.message, times + 1
+
+
+def _named(outcome: Outcome, call: ToolCall) -> Outcome:
+    """The outcome of an edited call, closing the call that the model made."""
+    settled = call.settled(outcome.call.state, outcome.call.output)
+    return msgspec.structs.replace(outcome, call=settled)
+
+
+def question_of(call: ToolCall, ruling: Ask, problem: str = "") -> dict[str, Any]:
+    """What the person is shown; ``problem`` says what was wrong with the last answer."""
+    told = {"problem": problem} if problem else {}
+    return {
+        **told,
+        "tool": call.name,
+        "args": call.args,
+        "call": call.id,
+        "digest": ruling.args_digest,
+        "reasons": list(ruling.reasons),
+        "actions": ["approve", "edit", "reject", "respond"],
+    }
+
+
+async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
+    learns = learnt(tool.traits)
+    with tool_call(call.name, call.id or "") as told:
+        try:
+            value = await tool.acall(call)
+            output = plain(value)
+        except Failure as error:
+            text, code, cause = error.message, error.code, error
+        except Exception as error:  # noqa: BLE001 - the seam: a tool may raise anything, and it is the call's outcome
+            text, code, cause = f"{type(error).__name__}: {error}", "tool_raised", error
+        else:
+            told.end(output)
+            return Outcome(call.settled("ok", output), learns, artifact=value)
+        told.failed(code, text)
+    if on_error == "stop":
+        raise ToolError(
+            f"tool {call.name!r} failed: {text}",
+            component=call.name,
+            operation="call",
+            details={"tool": call.name, "call": call.id or ""},
+            cause=cause,
+        ) from cause
+    return Outcome(call.settled("error", text), learns)
+
+
+def plain(value: Any) -> Any:
+    """A tool's value as JSON types. Raises: ToolError for what JSON cannot say."""
+    dump = getattr(value, "model_dump", None)
+    try:
+        return dump(mode="json") if dump is not None else msgspec.to_builtins(value, str_keys=True)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        try:
+            return late("pydantic_core", "to_jsonable_python")(value)
+        except (TypeError, ValueError):
+            raise ToolError(
+                f"what it returned cannot be told to a model: {error}", component="tools", operation="result"
+            ) from error
+
+
+def as_text(output: Any) -> str:
+    """An outcome as the model reads it: a text as it is, all else as JSON."""
+    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
