@@ -90,7 +90,9 @@ def _rest(
             raise _at_key(key, error, tasks) from None
     for key in program.clearing:
         if key not in groups and key in values:
-            changed[key] = channels[key].update(values[key], ())
+            left = channels[key].update(values[key], ())
+            if left is not values[key]:
+                changed[key] = left
     return changed
 
 

@@ -27,6 +27,8 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
         value = _caught(task, error)
         if value is _FAILED and _cancellation(error) and task.error is error:
             task.cancelled_itself(error)
+    if task.children is not None:
+        task.children.join(value is _FAILED)
     raised = value is _FAILED or _taken(task, value)
     if not raised and node.routers and task.signal is None:
         raised = _route(task)
@@ -109,6 +111,8 @@ async def attempt_async(
         value = _caught(task, error)
         if value is _FAILED:
             outside = _from_outside(task, error, cancelling)
+    if task.children is not None:
+        outside = await task.children.ended(outside, value is _FAILED)
     raised = value is _FAILED or _taken(task, value)
     if not raised and node.routers and task.signal is None:
         raised, outside = await _route_async(task, cancelling)

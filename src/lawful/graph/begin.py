@@ -13,7 +13,9 @@ from lawful.core.questions import Question
 from lawful.graph import orders as o
 from lawful.graph.answers import answer
 from lawful.graph.apply import finish, merge, store
+from lawful.graph.calls import Calls
 from lawful.graph.command import ROOT, START, Command
+from lawful.graph.direct import straight_in
 from lawful.graph.machine import Machine
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
@@ -94,6 +96,10 @@ def stand(m: Machine, restored: Restored) -> None:
         tasks.append(task)
     m.tasks = tasks
     m.standing = True
+    planned = {task.id for task in tasks}
+    called = {id: saved for id, saved in restored.saved.items() if id not in planned}
+    if called:
+        m.base.calls = Calls(called)
 
 
 def _saved(task: Task, saved: Saved) -> None:
@@ -110,6 +116,8 @@ def _saved(task: Task, saved: Saved) -> None:
 
 
 def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
+    if m.program.direct:
+        return straight_in(m, seed.given, seed.restored, keeps=seed.restored is None or seed.fork)
     writes = m.program.input_writes(seed.given)
     dropped: list[Node] = []
     if seed.restored is None:
@@ -197,6 +205,7 @@ def _branch(m: Machine, restored: Restored) -> None:
 
 def _resume(m: Machine) -> Sequence[o.Order]:
     m.fresh = False
+    m.show(None)
     if m.listener is not None:
         m.listener.stepped(m, None)
     if not m.tasks:
@@ -252,6 +261,7 @@ def _answered(
     if null is not None:
         _write_null(m, null)
     m.fresh = False
+    m.show(None)
     if m.listener is not None:
         m.listener.stepped(m, None)
     if not m.tasks:

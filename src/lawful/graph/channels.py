@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import abc
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, cast, final, get_origin
+from typing import Any, Final, TypeVar, Union, cast, final, get_args, get_origin
 
 from lawful.core.errors import InvalidUpdateError
 from lawful.core.reducers import Reducer
@@ -71,6 +71,10 @@ class Channel:
     def finish(self, stored: Any) -> Any:
         """What is stored once no node would be triggered any more."""
         return stored
+
+    def accepts(self, typ: Any) -> Any:
+        """The type of one write, where the channel's values are of type ``typ``."""
+        return typ
 
     def same_as(self, other: Channel) -> bool:
         """Whether two schemas that give one key these channels agree."""
@@ -156,6 +160,9 @@ class Topic(Channel):
             return stored if not flat else [*stored, *flat]
         return flat or MISSING
 
+    def accepts(self, typ: Any) -> Any:
+        return Union[self.typ, list[self.typ]]
+
 
 _CONCRETE: dict[Any, Any] = {
     abc.Sequence: list,
@@ -173,6 +180,14 @@ def _concrete(typ: Any) -> Any:
     """The class to build an empty value of ``typ`` with."""
     origin = get_origin(typ) or typ
     return _CONCRETE.get(origin, origin)
+
+
+def element_or_whole(typ: Any) -> Any:
+    """What may be written to a merged key that says no more than its type: that type, or one element of it."""
+    args = get_args(typ)
+    if len(args) == 1 or (len(args) == 2 and args[1] is Ellipsis):
+        return typ | args[0] if not isinstance(args[0], (str, TypeVar)) else Any
+    return typ
 
 
 _MUTABLE = (list, dict, set)

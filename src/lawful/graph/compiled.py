@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast
+from copy import copy
+from typing import Any, Generic, Self, TypeVar, cast
 
 from lawful.core.clock import Clock
 from lawful.core.context import current_task
@@ -77,21 +78,10 @@ class CompiledStateGraph(Views, AsComponent[S], Generic[S]):
     def nodes(self) -> Mapping[str, Any]:
         return {k: v for k, v in self.program.nodes.items() if not v.hidden}
 
-    def with_config(self, config: Mapping[str, Any] | None = None, **more: Any) -> CompiledStateGraph[S]:
+    def with_config(self, config: Mapping[str, Any] | None = None, **more: Any) -> Self:
         """The same graph with defaults for its config."""
-        made = CompiledStateGraph[S](
-            self.blueprint,
-            self.program,
-            checkpointer=self.checkpointer,
-            store=self.store,
-            cache=self.cache,
-            interrupt_before=self.interrupt_before,
-            interrupt_after=self.interrupt_after,
-            debug=self.debug,
-            config={**self.config, **(config or {}), **more},
-            clock=self.clock,
-        )
-        made.step_timeout = self.step_timeout
+        made = copy(self)
+        made.config = {**self.config, **(config or {}), **more}
         return made
 
     def merged(self, config: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, Union, cast, get_args
+from typing import Annotated, Any, TypeVar, cast
 
 from lawful.core.check import Check, compile_check
 from lawful.core.codec import Registry
@@ -11,13 +11,13 @@ from lawful.core.codec import default as default_registry
 from lawful.core.errors import InvalidUpdateError
 from lawful.graph.channels import (
     MISSING,
-    REDUCED,
     ActivatedBarrierValue,
     BinaryOperatorAggregate,
     Channel,
     LastValueAfterFinish,
     NamedBarrierValue,
     NamedBarrierValueAfterFinish,
+    element_or_whole,
 )
 from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send
 from lawful.graph.parts import Blueprint, BranchSpec, EdgeSpec, NodeSpec
@@ -93,22 +93,13 @@ class Linker:
             visible=frozenset(self.state_keys),
             root=ROOT in self.channels,
         )
-        operators = {k: getattr(c, "operator", None) for k, c in self.channels.items()}
-        found = {k: getattr(f, "prepare", None) for k, f in operators.items()}
-        made.prepares = {k: prepare for k, prepare in found.items() if prepare is not None}
+        made.prepares = prepares(self.channels)
         return made
 
     def _checks(self) -> dict[str, Check]:
         out: dict[str, Check] = {}
         for key in self.state_keys:
-            schema = self.origin[key]
-            typ = _declared(schema, key)
-            channel = self.channels[key]
-            if channel.kind == REDUCED:
-                assert isinstance(channel, BinaryOperatorAggregate)
-                typ = _update_type(channel, typ)
-            elif type(channel).__name__ == "Topic":
-                typ = Union[channel.typ, list[channel.typ]]
+            typ = write_type(self.channels[key], _declared(self.origin[key], key))
             out[key] = compile_check(typ, where=key)
         return out
 
@@ -302,6 +293,20 @@ def _declared(schema: Schema, key: str) -> Any:
     return typ
 
 
+def prepares(channels: Mapping[str, Channel]) -> dict[str, Callable[[Any], Any]]:
+    """By key: what completes a write before it is stored, as its reducer or its channel says."""
+    found = {k: getattr(getattr(c, "operator", None), "prepare", None) for k, c in channels.items()}
+    own = {k: getattr(c, "prepare", None) for k, c in channels.items()}
+    return {k: made for k in channels if (made := found[k] or own[k]) is not None}
+
+
+def write_type(channel: Channel, typ: Any) -> Any:
+    """What may be written to a channel whose values are of type ``typ``."""
+    if type(channel) is BinaryOperatorAggregate:
+        return _update_type(channel, typ)
+    return channel.accepts(typ)
+
+
 def _update_type(channel: BinaryOperatorAggregate, typ: Any) -> Any:
     """What may be written to a reducer key: its second parameter's type, else the key's type or an element of it."""
     told = getattr(channel.operator, "update_type", None)
@@ -310,10 +315,7 @@ def _update_type(channel: BinaryOperatorAggregate, typ: Any) -> Any:
         told = hints(channel.operator).get(wanted[1].name) if len(wanted) > 1 else None
     if told is not None and not isinstance(told, TypeVar):
         return told
-    args = get_args(typ)
-    if len(args) == 1 or (len(args) == 2 and args[1] is Ellipsis):
-        return typ | args[0] if not isinstance(args[0], (str, TypeVar)) else Any
-    return typ
+    return element_or_whole(typ)
 
 
 def link(graph: Blueprint, name: str, *, debug: bool = False) -> Program:

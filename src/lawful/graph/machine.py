@@ -170,6 +170,8 @@ class Machine(Standing):
     def next_step(self, ran: Sequence[Task]) -> Sequence[o.Order]:
         """Record the step, tell who listens, pause if a breakpoint says so, and go on once it is durable."""
         self.ran = tuple(t.node for t in ran)
+        if self.program.direct:
+            self.show(self.written)
         if self.recorder is not None:
             self.record(
                 "loop",
@@ -195,6 +197,8 @@ class Machine(Standing):
             for task in self.tasks:
                 if not task.saved and self._worth_saving(task):
                     self.save(task)
+            if self.base.calls is not None:
+                self.dirty.extend(self.base.calls.taken())
         if isinstance(outcome, o.Halted) and self.listener is not None:
             self.listener.halted(self, outcome.questions)
         return self.end(outcome)

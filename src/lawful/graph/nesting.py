@@ -30,7 +30,7 @@ def nested(graph: Graph, strict: bool) -> Callable[[Any, Task], Any]:
 def _handed_up(graph: Graph, session: Session, outcome: o.Outcome, task: Task, strict: bool) -> Any:
     output = settled(outcome, session)
     parent = task.program
-    if not isinstance(output, dict) or ROOT in parent.channels:
+    if not isinstance(output, dict) or graph.program.bare or ROOT in parent.channels:
         return cast("Any", output)
     told = cast("dict[str, Any]", output)
     known = {k: v for k, v in told.items() if k in parent.acceptor.keys}
@@ -59,7 +59,7 @@ def _delta(
 
 def input_view(graph: Graph, channels: Mapping[str, Any], whole: Callable[[Mapping[str, Any]], Any]) -> Any:
     """What of a parent's values this graph gets as its input."""
-    if ROOT in channels or ROOT in graph.program.channels:
+    if ROOT in channels or ROOT in graph.program.channels or graph.program.bare_input:
         return whole
     keys = tuple(k for k in graph.program.input_keys if k in channels)
 

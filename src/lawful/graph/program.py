@@ -130,11 +130,14 @@ class Program:
         "_reducers",
         "_registry",
         "acceptor",
+        "bare",
+        "bare_input",
         "channels",
         "checks",
         "clearing",
         "consuming",
         "context_schema",
+        "direct",
         "finishing",
         "first",
         "input_keys",
@@ -149,6 +152,9 @@ class Program:
         "output_view",
         "plain",
         "schema",
+        "shown_bare",
+        "shown_keys",
+        "spawns",
         "state_view",
         "stream_keys",
         "strict",
@@ -188,6 +194,17 @@ class Program:
         self.acceptor: Any = None
         """The `Acceptor` that reads what nodes return."""
         self.context_schema: Any = None
+        self.bare = False
+        """Whether the output is the value of its one key, not a dict."""
+        self.bare_input = False
+        self.direct = False
+        """Whether input goes straight into channels, without the step of a node ``__start__``: a low-level graph."""
+        self.spawns = False
+        """Whether its nodes call tasks, whose chunks are to be streamed while the node runs."""
+        self.shown_keys: tuple[str, ...] | None = None
+        """The keys that streams show, where these are not the output's."""
+        self.shown_bare = False
+        """Whether streams show the value of one key, not a dict."""
 
     @property
     def initial(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from lawful.graph.channels import MISSING
 from lawful.graph.command import INTERRUPT, ROOT
 from lawful.graph.found import message_id, messages_in, values_of
 from lawful.graph.snapshot import checkpoint_payload, result_of
@@ -100,6 +101,8 @@ class Projector:
             return
         if task.status not in (DONE, FAILED) and not task.questions:
             return
+        if task.called and task.signal is not None:
+            return  # the task that called it tells the question, once
         if "updates" in self._modes and task.status != FAILED:
             self._put(machine, "updates", self._update(machine, task))
         if self._tasks and not task.cached:
@@ -119,7 +122,7 @@ class Projector:
             "name": task.node,
             "error": task.error,
             "result": result_of(machine.program.stream_keys, task.writes) if task.status == DONE else {},
-            "interrupts": [{"value": q.value, "id": q.id} for q in task.questions],
+            "interrupts": [{"value": q.value, "id": q.id} for q in task.questions] if task.status != DONE else [],
         }
 
     # States
@@ -127,9 +130,9 @@ class Projector:
     def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
         if "values" not in self._modes:
             return
-        keys = machine.program.output_keys
-        if changed is None or any(k in changed for k in keys):
-            self._values(machine, machine.output())
+        keys = machine.program.shown_keys or machine.program.output_keys
+        if changed is None or any(changed.get(k, MISSING) is not MISSING for k in keys):
+            self._values(machine, _shown(machine))
 
     def _values(self, machine: Standing, shown: Any, interrupts: tuple[Any, ...] = ()) -> None:
         if self.hub.typed:
@@ -153,10 +156,18 @@ class Projector:
         if not questions and "updates" in self._modes:
             self._put(machine, "updates", {INTERRUPT: ()})
         if "values" in self._modes and questions:
-            self._values(machine, machine.output(partial=True), tuple(questions))
+            self._values(machine, _shown(machine, partial=True), tuple(questions))
 
     def noticed(self, machine: Standing, what: str, details: dict[str, Any]) -> None:
         self._put(machine, "debug", _debugged(machine.step, what, details))
+
+
+def _shown(machine: Standing, partial: bool = False) -> Any:
+    """What the values mode shows: the output, or of a low-level graph all channels that its streams are to show."""
+    program = machine.program
+    if program.direct and not program.shown_bare:
+        return program.state_view(machine.values)
+    return machine.output(partial=partial)
 
 
 def typed(schema: Schema | None, values: Any) -> Any:
@@ -188,10 +199,10 @@ def _debugged(step: int, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
 def visible_update(machine: Standing, task: Task) -> Any:
     """What the updates mode shows of a task: its writes to output keys; several writes to one key give a list."""
     program = machine.program
-    if program.output_keys == (ROOT,):
-        found = [v for k, v in task.writes if k == ROOT]
+    keys = program.shown_keys or program.output_keys
+    if program.shown_bare or keys == (ROOT,):
+        found = [v for k, v in task.writes if k in keys]
         return found[0] if len(found) == 1 else found or None
-    keys = program.output_keys
     pairs = [(k, v) for k, v in task.writes if k in keys]
     if not pairs:
         return None

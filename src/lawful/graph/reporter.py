@@ -10,6 +10,7 @@ from lawful.core.errors import LeaseLost
 from lawful.core.signals import GraphDrained, ParentCommand
 from lawful.core.teller import Teller, code_of
 from lawful.graph import orders as o
+from lawful.graph.channels import MISSING
 from lawful.graph.command import ROOT
 from lawful.graph.standing import Standing
 from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, Task
@@ -48,14 +49,14 @@ class Reporter:
         span = self._spans.pop(task.id, None)
         if span is None:
             return  # saved by an earlier run, or hidden: it did not start here
-        if task.status == ASKED:
+        if task.status == ASKED and not task.called:
             for question in task.questions:
                 self._tell(machine, ev.Interrupted(task.node, question.id))
         done = task.status in (DONE, BUBBLED)
         self._tell(machine, ev.NodeEnded(task.node, span) if done else failed(task, span))
 
     def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
-        if changed is None or any(k in changed for k in machine.program.output_keys):
+        if changed is None or any(changed.get(k, MISSING) is not MISSING for k in machine.program.output_keys):
             shown: Any = machine.output()
             told = cast("dict[str, Any]", shown) if isinstance(shown, dict) else {ROOT: shown}
             self._tell(machine, ev.StateUpdated(told))

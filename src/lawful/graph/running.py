@@ -81,6 +81,7 @@ def run_loop(graph: Graph, work: Callable[[], Any]) -> Any:
 def _sync_driver(graph: Graph, session: Session, hub: Hub | None) -> SyncDriver:
     if hub is None:
         return SyncDriver(session.machine, session.deal, deque(), limit=session.limit, step_timeout=graph.step_timeout)
+    hub.live |= graph.program.spawns
     driver = SyncDriver(
         session.machine, session.deal, hub.out, live=hub.live, limit=session.limit, step_timeout=graph.step_timeout
     )
@@ -108,6 +109,8 @@ async def adrive(
 
 
 def _async_driver(graph: Graph, session: Session, hub: Hub | None) -> Any:
+    if hub is not None:
+        hub.live |= graph.program.spawns
     live = hub is not None and hub.live
     chunks = hub.out if hub is not None else deque[Any]()
     driver = late("lawful.graph.drivers.aio").AsyncDriver(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar, get_origin
+from typing import Any, Final, Generic, Protocol, TypeVar, get_origin
 
 from msgspec import Struct
 
@@ -14,6 +14,8 @@ from lawful.graph.signature import hints, name_of, parameters
 from lawful.graph.task import Task
 
 C = TypeVar("C")
+PREVIOUS: Final = "__previous__"
+"""The channel of what an entrypoint saves for its thread's next run."""
 
 
 class StreamWriter(Protocol):
@@ -49,6 +51,11 @@ class Runtime(Generic[C]):
     @property
     def store(self) -> Any:
         return self._task.run.store
+
+    @property
+    def previous(self) -> Any:
+        """In an entrypoint and its tasks: what the thread's last finished run saved; else None."""
+        return previous_of(self._task)
 
     @property
     def stream_writer(self) -> StreamWriter:
@@ -105,6 +112,11 @@ def writer_of(task: Task) -> StreamWriter:
     return write
 
 
+def previous_of(task: Task) -> Any:
+    """What the last finished run of an entrypoint on this thread saved, or None."""
+    return task.values.get(PREVIOUS)
+
+
 def config_of(task: Task) -> dict[str, Any]:
     """The config that the task runs under, as LangGraph shapes it; give it to a graph called inside to nest it."""
     given = task.run.config
@@ -158,6 +170,7 @@ _BY_NAME: dict[str, Getter] = {
     "writer": writer_of,
     "store": lambda task: task.run.store,
     "runtime": Runtime,
+    "previous": previous_of,
 }
 
 
@@ -174,7 +187,7 @@ def injections(fn: Any, what: str) -> dict[str, Getter]:
     for place, parameter in enumerate(wanted):
         if place == 0 and not parameter.keyword_only:
             continue
-        getter = _by_type(types.get(parameter.name)) or _BY_NAME.get(parameter.name)
+        getter = injectable(parameter.name, types.get(parameter.name))
         if getter is not None:
             found[parameter.name] = getter
         elif not parameter.has_default:
@@ -188,13 +201,14 @@ def injections(fn: Any, what: str) -> dict[str, Getter]:
     return found
 
 
-def _by_type(hint: Any) -> Getter | None:
+def injectable(name: str, hint: Any) -> Getter | None:
+    """How the engine fills a parameter of this name and type; None where it does not."""
     origin = get_origin(hint) or hint
     if origin is Runtime:
         return Runtime
     if origin is StreamWriter:
         return writer_of
-    return None
+    return _BY_NAME.get(name)
 
 
 def caller(fn: Any, what: str) -> Callable[[Any, Task], Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from lawful.core.context import Run
@@ -78,6 +78,7 @@ class Standing:
         "recorder",
         "run",
         "running",
+        "shown",
         "source",
         "standing",
         "step",
@@ -156,6 +157,7 @@ class Standing:
         """What was noticed and is no error: swallowed signals, joins that were skipped."""
         self.at = 0.0
         self.source: Any = "input"
+        self.shown: Any = None  # of a low-level graph: the output as of the last step that wrote any of it
         self.base: Base
 
     def rebase(self) -> None:
@@ -166,6 +168,7 @@ class Standing:
             base.checkpoint = self.checkpoint
             base.step = self.step + 1
             base.remaining = self.stop - self.step - 1
+            base.calls = None
             return
         self.base = Base(
             self.run,
@@ -179,6 +182,7 @@ class Standing:
             visits=self.visits,
         )
         self.base.answers = self.answers = {}
+        self.base.listener, self.base.recorder = self.listener, self.recorder
         if self.recorder is not None and "_parents" in self.recorder.metadata:
             self.base.within(parents_of(self.recorder.metadata))
 
@@ -358,10 +362,17 @@ class Standing:
                 )
         return None
 
+    def show(self, changed: Mapping[str, Any] | None) -> None:
+        """The output of a low-level graph is what it was when any of it was last written, in this run or before a resume."""
+        if changed is None or any(changed.get(k, MISSING) is not MISSING for k in self.program.output_keys):
+            self.shown = self.program.output_view(self.values)
+
     def output(self, partial: bool = False) -> Any:
         """The output keys' values; with ``partial``, the unfinished step's finished writes applied."""
         values = self.values
         done = [t for t in self.tasks if t.status == DONE] if partial else []
+        if self.program.direct and not any(k in self.program.output_keys for t in done for k, _ in t.writes):
+            return self.shown
         if done:
             changed, _ = tried(self.program, values, done)
             values = {**values}

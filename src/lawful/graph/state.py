@@ -18,7 +18,8 @@ from typing import (
 )
 
 from lawful.core.errors import GraphBuildError, InvalidUpdateError
-from lawful.graph.channels import LAST, MISSING, BinaryOperatorAggregate, Channel, LastValue, Marker
+from lawful.graph.channel_forms import channel_of_form
+from lawful.graph.channels import LAST, MISSING, BinaryOperatorAggregate, Channel, LastValue
 from lawful.graph.command import ROOT, UNSET
 from lawful.graph.managed import Managed
 from lawful.graph.signature import takes_two
@@ -152,18 +153,14 @@ def channel_of(hint: Any, key: str) -> tuple[Any, Channel | None, type[Managed] 
             return plain, None, item
         made = _made(item, plain, key)
         if made is not None:
-            made.key = key
             return plain, made, None
     return plain, LastValue(plain, key), None
 
 
 def _made(item: Any, plain: Any, key: str) -> Channel | None:
-    if isinstance(item, Marker):
-        return item.make(plain)
-    if isinstance(item, Channel):
-        return item
-    if isinstance(item, type):
-        return item(plain) if issubclass(item, Channel) else None
+    found = channel_of_form(item, plain, key)
+    if found is not None or isinstance(item, type):
+        return found
     if callable(item):
         if not takes_two(item):
             raise GraphBuildError(
@@ -173,7 +170,7 @@ def _made(item: Any, plain: Any, key: str) -> Channel | None:
                 operation="StateGraph",
                 details={"key": key},
             )
-        return BinaryOperatorAggregate(plain, item)
+        return BinaryOperatorAggregate(plain, item, key)
     return None
 
 

@@ -68,6 +68,10 @@ class Task(Slot):
     given: Any = None
     """An input that takes the place of the state's view."""
     timeout: float | None = None
+    called: bool = False
+    """Whether it is the call of a `@task`, beside the step's tasks."""
+    children: Any = None
+    """The calls of tasks that this attempt has made (`lawful.graph.drivers.calls.Children`), once there is one."""
     _id: str | None = None
 
     def __init__(self, base: Base, node: Node, index: int, arg: Any) -> None:
@@ -276,7 +280,8 @@ class Base:
     """What all tasks of one step have in common."""
 
     __slots__ = (
-        "_parents", "answers", "checkpoint", "ns", "path", "program", "remaining", "run", "step", "values", "visits",
+        "_parents", "answers", "calls", "checkpoint", "listener", "ns", "path", "program", "recorder", "remaining", "run",
+        "step", "values", "visits",
     )  # fmt: skip
 
     def __init__(
@@ -307,6 +312,10 @@ class Base:
         self.answers: dict[str, Any] = {}
         """Answers to questions asked from this checkpoint, by id."""
         self._parents: Mapping[str, str] = {}
+        self.calls: Any = None
+        """What is kept of calls of tasks made in this step (`lawful.graph.calls.Calls`), once there is one."""
+        self.listener: Any = None
+        self.recorder: Any = None
 
     def parents(self) -> Mapping[str, str]:
         """Each enclosing namespace and the checkpoint it stands at."""

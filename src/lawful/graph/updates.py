@@ -244,7 +244,7 @@ class _Update:
         """The node that last updated the state, where that is one node."""
         names = [n for n, node in self.program.nodes.items() if not node.hidden]
         if restored is None:
-            return START
+            return names[0] if self.program.direct and len(names) == 1 else START
         if len(names) == 1:
             return names[0]
         wrote = [n for n in dict.fromkeys(restored.head.ran) if n and n != START]
