@@ -22,7 +22,7 @@ SECOND = '{"query": "a \\"quoted\\" }{ text"}'
 def assembled(pieces: Sequence[Piece]) -> list[tuple[str | None, str | None, object]]:
     """Id, name and arguments of each call, in order."""
     assembler = Assembler("m" * 32, "openai", "x")
-    for piece in pieces:
+    for piece in (*pieces, FinishPiece("stop")):
         assembler.feed(piece)
     told: list[tuple[str | None, str | None, object]] = []
     for block in assembler.end().reply.message.content:

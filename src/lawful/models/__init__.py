@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lawful.models.deltas import TextDelta as TextDelta
     from lawful.models.port import ChatModel as ChatModel
     from lawful.models.port import Prompt as Prompt
+    from lawful.models.select import model as model
     from lawful.models.settings import ModelConfig as ModelConfig
     from lawful.models.streaming import Stream as Stream
     from lawful.models.streaming import SyncStream as SyncStream
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from lawful.models.values import Usage as Usage
 else:
     _TABLE = {
+        "model": "lawful.models.select",
         "ChatModel": "lawful.models.port",
         "Prompt": "lawful.models.port",
         "ModelConfig": "lawful.models.settings",

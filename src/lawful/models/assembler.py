@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 
-from lawful.core.errors import LLMError
+from lawful.core.llm_errors import StreamBroken
 from lawful.core.messages import Block, Message, Private, Reasoning, Text
 from lawful.models.calls import CallTable, OpenCall
 from lawful.models.deltas import BlockDelta, CallDelta, Completed, Delta, ReasoningDelta, TextDelta
 from lawful.models.pieces import (
     AboutPiece,
+    AnnotationPiece,
     BlockPiece,
     CallPiece,
     FinishPiece,
@@ -31,10 +32,13 @@ class _OpenText:
     reasoning: bool
     pieces: list[str] = field(default_factory=lambda: [])
     private: list[Private] = field(default_factory=lambda: [])
+    annotations: list[dict[str, Any]] = field(default_factory=lambda: [])
 
     def block(self) -> Block:
         text, private = "".join(self.pieces), tuple(self.private)
-        return Reasoning(text, private=private) if self.reasoning else Text(text, private=private)
+        if self.reasoning:
+            return Reasoning(text, private=private)
+        return Text(text, self.annotations or None, private=private)
 
 
 class Assembler:
@@ -52,7 +56,7 @@ class Assembler:
         self._finish: FinishReason | None = None
         self._response_id: str | None = None
 
-    def feed(self, piece: Piece) -> Delta | None:
+    def feed(self, piece: Piece) -> Delta | None:  # noqa: C901 - one flat match over a closed union
         """What a reader of the stream sees of ``piece``, if anything."""
         match piece:
             case TextPiece(text, key):
@@ -66,6 +70,10 @@ class Assembler:
                 return BlockDelta(block, len(self._blocks) - 1)
             case PrivatePiece():
                 self._keep(piece)
+            case AnnotationPiece(annotation, key):
+                block = self._blocks[self._said(False, "", key)]
+                if isinstance(block, _OpenText):
+                    block.annotations.append(annotation)
             case UsagePiece(usage):
                 self._usage = usage
             case AboutPiece(response_id, model):
@@ -80,14 +88,19 @@ class Assembler:
     def end(self) -> Completed:
         """The whole answer.
 
-        Raises: LLMError, if the stream held neither content nor a reason for its end.
+        Raises: StreamBroken, if the stream gave no reason for its end: then something is missing.
         """
         blocks = [self._closed(block) for block in self._blocks]
-        if not blocks and self._finish is None:
-            raise LLMError(
-                f"{self._provider}:{self._model} sent an empty stream", component="models", operation=self._provider
+        finish = self._finish
+        if finish is None:
+            where = f"{self._provider}:{self._model}"
+            said = "\n".join(block.text for block in blocks if isinstance(block, Text))
+            raise StreamBroken(
+                f"{where}: the stream ended before the answer did",
+                component="models",
+                operation=where,
+                details={"text": said},
             )
-        finish: FinishReason = self._finish or "other"
         if self._calls.calls and finish in ("stop", "other"):
             finish = "tool_calls"
         message = Message("assistant", tuple(blocks) or (Text(""),), id=self.message_id, private=tuple(self._private))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -46,6 +46,13 @@ class PrivatePiece(Struct, frozen=True):
     whole: bool = False
 
 
+class AnnotationPiece(Struct, frozen=True):
+    """A citation within a text, as its provider writes it."""
+
+    annotation: dict[str, Any]
+    key: Key = None
+
+
 class BlockPiece(Struct, frozen=True):
     """A block that came whole."""
 
@@ -72,6 +79,14 @@ class FinishPiece(Struct, frozen=True):
 
 
 Piece: TypeAlias = (
-    TextPiece | ReasoningPiece | CallPiece | PrivatePiece | BlockPiece | UsagePiece | AboutPiece | FinishPiece
+    TextPiece
+    | ReasoningPiece
+    | CallPiece
+    | PrivatePiece
+    | AnnotationPiece
+    | BlockPiece
+    | UsagePiece
+    | AboutPiece
+    | FinishPiece
 )
 """The closed union."""

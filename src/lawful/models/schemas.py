@@ -1,0 +1,141 @@
+"""A JSON Schema as a provider can take it: references written out, recursion cut, keywords named that it would ignore; pure.
+
+The schema that a tool has stays as it is; these make another one, and say what was lost on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from lawful.models.values import JSONSchema
+
+
+class Shaped(Struct, frozen=True):
+    """A schema for one provider."""
+
+    schema: JSONSchema
+    losses: tuple[str, ...] = ()
+    """What it no longer says, each as ``path: what``."""
+
+
+def plain(schema: JSONSchema) -> Shaped:
+    """Without ``$ref`` and ``$defs``: each reference is written out in its place.
+
+    Where a reference leads back into itself the schema there is an object of any form, and that is a named loss.
+    """
+    losses: list[str] = []
+    done = cast("JSONSchema", _inline(schema, schema, (), "$", losses))
+    return Shaped({k: v for k, v in done.items() if k not in ("$defs", "definitions")}, tuple(losses))
+
+
+_UNSAID: Final = frozenset(
+    {"minLength", "maxLength", "patternProperties", "unevaluatedProperties", "propertyNames", "minProperties"}
+    | {"maxProperties", "unevaluatedItems", "contains", "minContains", "maxContains", "uniqueItems", "default"}
+    | {"if", "then", "else", "not", "dependentRequired", "dependentSchemas", "allOf", "oneOf"}
+)
+
+
+def strict(schema: JSONSchema) -> Shaped:
+    """As providers that decode under a grammar want it: every object closed, every field required.
+
+    A field that was optional may be null instead. Keywords that such a grammar cannot hold to are told in the
+    description, for the model to read, and named as losses; the answer is still checked against the whole schema by us.
+    """
+    done = plain(schema)
+    losses = list(done.losses)
+    return Shaped(_strict(done.schema, "$", losses), tuple(losses))
+
+
+def _inline(node: Any, root: JSONSchema, inside: tuple[str, ...], path: str, losses: list[str]) -> Any:
+    if isinstance(node, list):
+        items = cast("list[Any]", node)
+        return [_inline(item, root, inside, f"{path}[{n}]", losses) for n, item in enumerate(items)]
+    if not isinstance(node, dict):
+        return node
+    facts = cast("JSONSchema", node)
+    target = facts.get("$ref")
+    if not isinstance(target, str):
+        return {
+            key: _inline(value, root, inside, f"{path}.{key}", losses)
+            for key, value in facts.items()
+            if key not in ("$defs", "definitions") or path != "$"
+        }
+    beside = {key: value for key, value in facts.items() if key != "$ref"}
+    found = _resolve(root, target)
+    if found is None:
+        losses.append(f"{path}: {target} leads nowhere")
+        return {"type": "object", **beside}
+    if target in inside:
+        losses.append(f"{path}: {target} contains itself; cut here")
+        return {"type": "object", "description": f"again a {target.rpartition('/')[2]}", **beside}
+    return {**_inline(found, root, (*inside, target), path, losses), **beside}
+
+
+def _resolve(root: JSONSchema, target: str) -> JSONSchema | None:
+    if not target.startswith("#"):
+        return None
+    node: Any = root
+    for part in target[1:].split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        node = cast("JSONSchema", node).get(key) if isinstance(node, dict) else None
+    return cast("JSONSchema", node) if isinstance(node, dict) else None
+
+
+def _strict(schema: JSONSchema, path: str, losses: list[str]) -> JSONSchema:
+    made: JSONSchema = {}
+    unsaid: list[str] = []
+    for key, value in schema.items():
+        if key in _UNSAID:
+            losses.append(f"{path}: {key}")
+            if key not in ("default", "oneOf", "allOf"):
+                unsaid.append(f"{key}: {value}")
+        if key in ("oneOf", "allOf", "anyOf", "prefixItems") and isinstance(value, list):
+            place = key if key == "prefixItems" else "anyOf"
+            made[place] = [_any(item, f"{path}.{key}", losses) for item in cast("list[Any]", value)]
+        elif key == "properties" and isinstance(value, dict):
+            made[key] = _closed(cast("JSONSchema", value), schema, path, losses)
+        elif key == "items":
+            made[key] = _any(value, f"{path}.{key}", losses)
+        elif key != "required" and key not in _UNSAID:
+            made[key] = value
+    if made.get("type") == "object" or "properties" in made:
+        _object(made, schema, path, losses)
+    if unsaid:
+        made["description"] = " ".join(filter(None, [made.get("description", ""), f"({'; '.join(unsaid)})"]))
+    return made
+
+
+def _object(made: JSONSchema, schema: JSONSchema, path: str, losses: list[str]) -> None:
+    if schema.get("additionalProperties") not in (None, False):
+        losses.append(f"{path}: additionalProperties")
+    made.setdefault("properties", {})
+    made["required"] = list(made["properties"])
+    made["additionalProperties"] = False
+
+
+def _closed(fields: JSONSchema, schema: JSONSchema, path: str, losses: list[str]) -> JSONSchema:
+    required = set(cast("list[str]", schema.get("required") or []))
+    made: JSONSchema = {}
+    for name, field in fields.items():
+        shaped = _any(field, f"{path}.{name}", losses)
+        made[name] = shaped if name in required else _or_null(shaped)
+    return made
+
+
+def _or_null(schema: Any) -> Any:
+    if not isinstance(schema, Mapping):
+        return schema
+    facts = cast("JSONSchema", schema)
+    kind = facts.get("type")
+    if isinstance(kind, str) and "enum" not in facts and "const" not in facts:
+        return {**facts, "type": kind if kind == "null" else [kind, "null"]}
+    if isinstance(facts.get("anyOf"), list) and {"type": "null"} in facts["anyOf"]:
+        return facts
+    return {"anyOf": [facts, {"type": "null"}]}
+
+
+def _any(node: Any, path: str, losses: list[str]) -> Any:
+    return _strict(cast("JSONSchema", node), path, losses) if isinstance(node, dict) else node
