@@ -170,7 +170,7 @@ async def test_a_missing_approval_asks_and_its_answer_lets_it_through() -> None:
         await publish(ACME)
     assert _asked(again.signal).id == question.id
     assert forge.calls == 0
-    answers = {question.id: [True, question.digest, "alice"]}
+    answers = {question.id: [True, question.digest, "alice", ["release"]]}
     token = current_task.set(Asking(Run(run_id="r2", thread="t1", lineage="t1", journal=journal), answers))
     try:
         assert await publish(ACME) == "https://forge/acme"
@@ -186,7 +186,7 @@ async def test_any_other_answer_than_a_yes_denies(answer: Any) -> None:
     publish = Publish(forge, policy=APPROVAL)
     with node(journal) as slot, pytest.raises(GraphInterrupt):
         await publish(ACME)
-    answers = {_asked(slot.signal).id: [answer, "", "bob"]}
+    answers = {_asked(slot.signal).id: [answer, "", "bob", ["release"]]}
     token = current_task.set(Asking(Run(run_id="r2", thread="t1", lineage="t1", journal=journal), answers))
     try:
         with pytest.raises(EffectDenied, match="bob said no"):

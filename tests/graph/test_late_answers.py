@@ -52,6 +52,6 @@ def test_a_recovery_question_may_be_answered_again_until_the_ledger_knows(drive:
     paused = drive.run(graph, {}, on("t"))
     for _ in range(2):
         assert [q.kind for q in paused.questions] == ["effect_recovery"]
-        paused = drive.resume(graph, "t", paused.questions[0].answer("again"))
+        paused = drive.resume(graph, "t", paused.questions[0].answer("reconcile"))
     known.append("happened")
-    assert drive.resume(graph, "t", paused.questions[0].answer("again")).state == {"said": "happened"}
+    assert drive.resume(graph, "t", paused.questions[0].answer("reconcile")).state == {"said": "happened"}

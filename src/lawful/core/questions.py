@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,7 +48,7 @@ class Question(Struct, frozen=True):
     node: str = ""
     name: str = ""
     kind: str = "interrupt"
-    """"interrupt", "approval" or "effect_recovery"."""
+    """"interrupt", "approval", "effect_recovery" (what became of it?) or "effect_fork" (other arguments than recorded)."""
     answer_type: str = ""
     """"approved" where the answer is a yes or no."""
     digest: str = ""
@@ -62,3 +63,14 @@ class Question(Struct, frozen=True):
     def answer(self, value: Any) -> Reply:
         """The reply that gives this question ``value``."""
         return Reply(self.id, value)
+
+
+def id_of(lineage: str, step_key: str, visit: int, what: str) -> str:
+    """A question's id: 32 hex digits of where it is asked and ``what`` tells it from others there."""
+    text = f"{lineage}\x1f{step_key}\x1f{visit}\x1f{what}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def recovery_id(lineage: str, step_key: str, visit: int, op_id: str, fence: int) -> str:
+    """The id of the question what became of attempt ``fence`` of an operation: a later attempt is another question."""
+    return id_of(lineage, step_key, visit, f"effect\x1f{op_id}\x1f{fence}")

@@ -29,14 +29,17 @@ class GraphInterrupt(GraphBubbleUp):
 class OutcomeUnknown(ControlSignal):
     """Nobody knows whether an effect happened; only the ledger may say what is next.
 
-    ``op_id`` is the operation, ``tool`` its effect's name, ``reason`` what is known.
+    ``op_id`` is the operation, ``tool`` its effect's name, ``reason`` what is known; ``fence`` is the newest attempt's
+    number and ``next_step`` what can be done ("reconcile", "resolve" or "execute").
     """
 
-    def __init__(self, op_id: str, tool: str = "", reason: str = "") -> None:
+    def __init__(self, op_id: str, tool: str = "", reason: str = "", *, fence: int = 0, next_step: str = "") -> None:
         super().__init__(op_id, tool, reason)
         self.op_id = op_id
         self.tool = tool
         self.reason = reason
+        self.fence = fence
+        self.next_step = next_step
 
     def __str__(self) -> str:
         return f"outcome of {self.tool or 'effect'} {self.op_id} unknown: {self.reason}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
-from lawful.core.context import Slot, current_task, here
+from lawful.core.context import Run, Slot, current_task, here
+from lawful.core.effect_port import EffectPort
 from lawful.core.errors import ConfigurationError
 from lawful.core.questions import Principal
 from lawful.effects.capability import Capability, Fence, Opaque, Promise, Seen, Unavailable, capability_of, promise
@@ -26,6 +27,7 @@ from lawful.effects.intents import (
     without,
 )
 from lawful.effects.policy import Decision, Policy
+from lawful.effects.recover import recover_thread
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -90,6 +92,10 @@ class Described(Generic[C, R]):
 
     def read_receipt(self, told: Any) -> R:
         return cast("R", told)
+
+    def recover_thread(self, run: Run, effects: Sequence[EffectPort]) -> None:
+        """Settle what earlier runs of ``run``'s thread left without an outcome; sends nothing. Part of a run's start."""
+        recover_thread(run, effects)
 
     def _check(self) -> None:
         """Refuse what contradicts itself. Raises: ConfigurationError."""

@@ -7,17 +7,26 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from lawful.core.context import Run, Slot
-from lawful.core.errors import ConfigurationError, EffectConflicted, EffectDenied, EffectRefused, ToolError
-from lawful.core.questions import Approved, Principal, Question
+from lawful.core.errors import (
+    ConfigurationError,
+    EffectConflicted,
+    EffectDenied,
+    EffectRefused,
+    OperationConflict,
+    ToolError,
+)
+from lawful.core.questions import Approved, Principal, Question, id_of, recovery_id
 from lawful.core.signals import GraphInterrupt, OutcomeUnknown, latch
 from lawful.effects import events as ev
 from lawful.effects import states as st
 from lawful.effects.contract import Intent
 from lawful.effects.evidence import Approval
-from lawful.effects.intents import IntentRecord
+from lawful.effects.inbox import approval_question, ruling_of
+from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import load, write
-from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import (
     Abandoned,
     AwaitingApproval,
@@ -31,10 +40,11 @@ from lawful.effects.outcomes import (
     Succeeded,
     Unknown,
 )
-from lawful.effects.presence import LEASE, presence
+from lawful.effects.presence import claimant_of
 from lawful.effects.protocol import Do, Kit, Steps, execute
+from lawful.effects.recover import RECOVERED
+from lawful.effects.states import State
 from lawful.journal.port import EffectTx
-from lawful.journal.records import Lease
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -52,16 +62,6 @@ def kit_of(run: Run, tool: str) -> Kit:
             operation="perform",
         )
     return Kit(run.journal, run.clock, None, lambda: claimant_of(run))
-
-
-def claimant_of(run: Run) -> Claimant:
-    """The run as a claimant: its thread's lease tells others whether it is still at work."""
-    lease = run.root.lease
-    if isinstance(lease, Lease):
-        return Claimant(lease.owner, LEASE, lease.thread, lease.fence)
-    held = presence(run.journal, run.clock)
-    run.shared["effects:presence"] = held  # for as long as the run lasts
-    return held.claimant()
 
 
 @contextmanager
@@ -94,15 +94,27 @@ def alone(slot: Slot, record: IntentRecord, unnamed: bool) -> Generator[None]:
 def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     """Execute ``intent`` for a running node, taking along approvals that were answered meanwhile."""
     slot.planned = True
+    if getattr(getattr(slot, "base", None), "answers", None):
+        yield Do(lambda: _ruled(slot, kit, intent))
+    left: Unknown | None = slot.run.shared.get(RECOVERED, {}).pop(intent.op_id, None)
+    if left is not None and left.next_step != "execute":
+        row: Any = yield Do(lambda: kit.journal.read(lambda tx: tx.operation(intent.op_id)))
+        if row is not None and row.version == left.version:
+            return left  # looked up a moment ago, at the start of this run
     while True:
-        outcome: Outcome[R] = yield from execute(kit, intent)
+        try:
+            outcome: Outcome[R] = yield from execute(kit, intent)
+        except OperationConflict as conflict:
+            state: State = yield Do(lambda op_id=intent.op_id: kit.journal.read(lambda tx: load(tx, op_id)))
+            intent = forked(slot, intent, state, conflict)
+            continue
         if not isinstance(outcome, AwaitingApproval):
             return outcome
         waiting = outcome
         given = answered(slot, _approval_id(slot, kit, intent))
         if given is None:
             return outcome
-        yield Do(lambda waiting=waiting, given=given: _record(slot, kit, intent, waiting, given))
+        yield Do(lambda intent=intent, waiting=waiting, given=given: _record(slot, kit, intent, waiting, given))
 
 
 def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outcome[R]) -> R:
@@ -131,8 +143,11 @@ def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outc
             )
         case AwaitingApproval():
             raise _latched(slot, GraphInterrupt((_question(slot, kit, intent, outcome),)))
-        case Unknown(op_id, reason):
-            raise _latched(slot, OutcomeUnknown(op_id, intent.record.tool, reason))
+        case Unknown(op_id, reason, next_step):
+            state = kit.journal.read(lambda tx: load(tx, op_id))
+            fence = 0 if isinstance(state, st.Unplanned) else state.facts.fence
+            tool = intent.record.tool
+            raise _latched(slot, OutcomeUnknown(op_id, tool, reason, fence=fence, next_step=next_step))
         case InProgress(op_id, owner):
             raise _latched(slot, OutcomeUnknown(op_id, intent.record.tool, f"{owner} is at it"))
 
@@ -161,55 +176,124 @@ def _approval_id(slot: Slot, kit: Kit, intent: Intent[Any, Any]) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def answered(slot: Slot, question: str) -> Approved | None:
-    """The answer to ``question`` that the graph's task holds, if any."""
+def answered(slot: Slot, question: str) -> tuple[Approved, Principal] | None:
+    """The answer to ``question`` that the graph's task holds, and who gave it: never a name that the answer itself claims."""
     held: Any = getattr(getattr(slot, "base", None), "answers", {}).get(question)
     if held is None:
         return None
-    given, by = held[0], held[2] if len(held) > 2 else ""
+    given, by, roles = held[0], held[2] if len(held) > 2 else "", held[3] if len(held) > 3 else ()
+    who = Principal(by or "unnamed", tuple(roles))
     if isinstance(given, Approved):
-        return given if given.by else Approved(given.granted, by, given.reason)
-    return Approved(given is True or given in ("yes", "y", "approve", "approved"), by)
+        return given, who
+    return Approved(given is True or given in ("yes", "y", "approve", "approved"), by), who
 
 
 def _question(slot: Slot, kit: Kit, intent: Intent[Any, Any], waiting: AwaitingApproval) -> Question:
-    record, base = intent.record, getattr(slot, "base", None)
-    return Question(
-        id=_approval_id(slot, kit, intent),
-        value={
-            "effect": record.tool,
-            "op_id": record.op_id,
-            "args": record.args,
-            "revision": record.revision,
-            "role": waiting.role,
-        },
-        node=slot.node,
-        name=f"approve {record.tool}",
-        kind="approval",
-        answer_type="approved",
-        digest=waiting.binding[:32],
-        ns=getattr(base, "ns", ""),
-        checkpoint=getattr(base, "checkpoint", ""),
-        task=getattr(slot, "id", ""),
-        details={"op_id": record.op_id, "binding": waiting.binding, "role": waiting.role},
-    )
+    where = {**_where(slot), "id": _approval_id(slot, kit, intent)}
+    return approval_question(intent.record, waiting.binding, waiting.role, waiting.count, **where)
 
 
-def _record(slot: Slot, kit: Kit, intent: Intent[Any, Any], waiting: AwaitingApproval, given: Approved) -> None:
-    """Write a person's answer down as an approval of exactly this operation."""
-    question = _approval_id(slot, kit, intent)
-    roles = (waiting.role,) if waiting.role else ()
+def _where(slot: Slot) -> dict[str, Any]:
+    base = getattr(slot, "base", None)
+    return {
+        "node": slot.node,
+        "ns": getattr(base, "ns", ""),
+        "checkpoint": getattr(base, "checkpoint", ""),
+        "task": getattr(slot, "id", ""),
+    }
+
+
+def _record(
+    slot: Slot,
+    kit: Kit,
+    intent: Intent[Any, Any],
+    waiting: AwaitingApproval,
+    given: tuple[Approved, Principal],
+) -> None:
+    """Write a person's answer down as an approval of exactly this operation: one record for question and ledger."""
+    question, (answer, who) = _approval_id(slot, kit, intent), given
 
     def work(tx: EffectTx) -> None:
         state, now = load(tx, intent.op_id), tx.now()
-        approval = Approval(
-            question,
-            waiting.binding,
-            Principal(given.by or "unnamed", roles),
-            role=waiting.role,
-            granted=given.granted,
-            granted_at=now,
-        )
+        approval = Approval(question, waiting.binding, who, role=waiting.role, granted=answer.granted, granted_at=now)
         write(tx, state, (ev.ApprovalGranted(intent.op_id, now, approval),))
 
     kit.journal.transact(work)
+
+
+# What people decide about unknown outcomes, and about forks
+
+
+def _ruled(slot: Slot, kit: Kit, intent: Intent[Any, Any]) -> None:
+    """Write down what a person decided about the newest attempt, unless the ledger has found out meanwhile."""
+    answers: dict[str, list[Any]] = getattr(getattr(slot, "base", None), "answers", {})
+
+    def work(tx: EffectTx) -> None:
+        state = load(tx, intent.op_id)
+        if not isinstance(state, st.Unknown):
+            return
+        facts = state.facts
+        held = answers.get(recovery_id(slot.run.lineage, slot.step_key, slot.visit, intent.op_id, facts.fence))
+        if held is None or (ruling := ruling_of(held[0])) is None:
+            return
+        by, now = held[2] or "unnamed", tx.now()
+        why = "answered where the run asked"
+        write(tx, state, (ev.OperatorDecided(intent.op_id, now, facts.version, ruling, by, why),))
+
+    kit.journal.transact(work)
+
+
+def forked(slot: Slot, intent: Intent[Any, Any], state: State, conflict: OperationConflict) -> Intent[Any, Any]:
+    """What to go on with where this very place of the lineage has planned the operation with other arguments.
+
+    Raises: ``conflict``, if it is another place (two things under one key), or a fork is forbidden; GraphInterrupt, latched,
+    if a person is to say.
+    """
+    record = intent.record
+    if isinstance(state, st.Unplanned):
+        raise conflict
+    held = state.facts.intent
+    same = (held.lineage, held.step_key, held.occurrence, held.tool)
+    if same != (record.lineage, record.step_key, record.occurrence, record.tool):
+        raise conflict
+    mode = getattr(intent.effect, "on_fork", "ask")
+    if mode == "ask":
+        mode = _fork_answer(slot, intent, held)
+    match mode:
+        case "new":
+            op_id = f"{record.op_id[:180]}~{record.args_hash[:12]}"
+            key = idempotency_key(record.scope, op_id)
+            return Intent(
+                replace(record, op_id=op_id, idempotency_key=key, forked_from=record.op_id),
+                intent.effect,
+                intent.command,
+            )
+        case "recorded":
+            return Intent(held, intent.effect, intent.effect.read_command(held.args))
+        case _:
+            raise conflict
+
+
+def _fork_answer(slot: Slot, intent: Intent[Any, Any], held: IntentRecord) -> str:
+    record = intent.record
+    qid = id_of(slot.run.lineage, slot.step_key, slot.visit, f"fork\x1f{record.op_id}\x1f{record.args_hash}")
+    answer: Any = getattr(getattr(slot, "base", None), "answers", {}).get(qid)
+    if answer is not None and answer[0] in ("new", "recorded", "forbid"):
+        return str(answer[0])
+    question = Question(
+        value={
+            "effect": record.tool,
+            "op_id": record.op_id,
+            "recorded": held.args,
+            "now": record.args,
+            "answers": ["new", "recorded", "forbid"],
+        },
+        id=qid,
+        name=f"{record.tool} with other arguments",
+        kind="effect_fork",
+        answer_type="str",
+        digest=record.args_hash[:32],
+        details={"op_id": record.op_id},
+        **_where(slot),
+    )
+    raise _latched(slot, GraphInterrupt((question,)))

@@ -7,6 +7,7 @@ import threading
 from weakref import WeakKeyDictionary, ref
 
 from lawful.core.clock import Clock
+from lawful.core.context import Run
 from lawful.effects.moves import Claimant
 from lawful.journal.leases import Held, keeper, owner_of
 from lawful.journal.port import Journal
@@ -59,3 +60,13 @@ def presence(journal: Journal, clock: Clock) -> Presence:
             found = Presence(journal, clock.token())
             _presences[journal] = ref(found)
         return found
+
+
+def claimant_of(run: Run) -> Claimant:
+    """The run as a claimant: its thread's lease tells others whether it is still at work."""
+    lease = run.root.lease
+    if isinstance(lease, Lease):
+        return Claimant(lease.owner, LEASE, lease.thread, lease.fence)
+    held = presence(run.journal, run.clock)
+    run.shared["effects:presence"] = held  # for as long as the run lasts
+    return held.claimant()

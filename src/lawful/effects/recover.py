@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from lawful.core.clock import SYSTEM, Clock
+from lawful.core.context import Run
 from lawful.core.errors import Failure
 from lawful.effects.contract import Performer
 from lawful.effects.drive import run_async, run_sync
@@ -15,8 +16,9 @@ from lawful.effects.explaining import next_step
 from lawful.effects.ledger import Ledger
 from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import InProgress, Unknown
+from lawful.effects.presence import claimant_of
 from lawful.effects.protocol import Do, Steps, despool, settle_unknown
-from lawful.effects.states import State, name_of
+from lawful.effects.states import OPEN, State, name_of
 from lawful.journal.port import Journal
 from lawful.journal.records import Operation
 
@@ -79,7 +81,24 @@ def recover_sync(
     return run_sync(_steps(Ledger(journal, clock=clock, effects=effects, claimant=claimant), thread))
 
 
-def _steps(book: Ledger, thread: str | None) -> Steps[Report]:
+def recover_thread(run: Run, effects: Sequence[Any]) -> None:
+    """Recover ``run``'s own thread before its first task; costs one read where nothing is open.
+
+    An operation that cannot be looked up now (a provider that is down) stays for the node, or for `recover`.
+    """
+    journal: Journal | None = run.journal
+    thread = run.thread
+    if journal is None or not journal.read(lambda tx: list(tx.operations(states=OPEN, thread=thread, limit=1))):
+        return
+    book = Ledger(journal, clock=run.clock, effects=effects, claimant=lambda: claimant_of(run))
+    run_sync(_steps(book, thread, run.shared.setdefault(RECOVERED, {})))
+
+
+RECOVERED = "effects:recovered"
+"""Under this name a run keeps what its recovery left unknown, so that the node need not look it up a second time."""
+
+
+def _steps(book: Ledger, thread: str | None, unknown: dict[str, Unknown] | None = None) -> Steps[Report]:
     settled: list[Recovered] = []
     left: list[LeftOver] = []
     for each in book.kit.spool.all(book.journal.scope):
@@ -96,6 +115,8 @@ def _steps(book: Ledger, thread: str | None) -> Steps[Report]:
             continue
         match outcome:
             case Unknown(reason=reason):
+                if unknown is not None:
+                    unknown[op_id] = outcome
                 left.append(LeftOver(op_id, tool, name_of(state), reason, next_step(state)))
             case InProgress(owner=owner):
                 left.append(LeftOver(op_id, tool, name_of(state), f"{owner} is at it", next_step(state)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from lawful.core.errors import AlreadyAnswered, UnknownQuestion, ValidationError, nearest
-from lawful.core.questions import Approved, Question, Reply
+from msgspec import Struct, to_builtins
+
+from lawful.core.errors import AlreadyAnswered, EffectDenied, UnknownQuestion, ValidationError, nearest
+from lawful.core.questions import Approved, Principal, Question, Reply
 from lawful.graph.standing import Standing
 from lawful.journal.records import Answer, PutAnswer
 
@@ -34,29 +36,31 @@ def fits(value: Any, answer_type: str) -> bool:
     return isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
 
 
-def answer(m: Standing, resume: Any, asked: dict[str, Question], by: str) -> None:
+def answer(m: Standing, resume: Any, asked: dict[str, Question], by: Principal | str) -> None:
     """Note the answers that ``resume`` gives, and let tasks sleep on whose questions have none.
 
-    Raises, before anything is noted: UnknownQuestion (strict), AlreadyAnswered, ValidationError, RuntimeError.
+    Raises, before anything is noted: UnknownQuestion (strict), AlreadyAnswered, ValidationError, RuntimeError; EffectDenied
+    where an approval asks for a role that ``by`` has not.
     """
+    who = by if isinstance(by, Principal) else Principal(by)
     given = _by_id(m, resume, asked)
     if given is None:
         m.run.shared["resume"] = [resume]
         return
-    taken = {qid: value for qid, value in given.items() if _open(m, qid, value, asked)}
+    taken = {qid: value for qid, value in given.items() if _open(m, qid, value, asked, who)}
     for qid, value in taken.items():
-        _take(m, asked[qid], value, by)
+        _take(m, asked[qid], value, who)
     for task in m.tasks if taken else ():
         if task.questions and not any(q.id in taken or q.kind == "effect_recovery" for q in task.questions):
             task.sleep_on()
 
 
-def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question]) -> bool:
+def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question], who: Principal) -> bool:
     """Whether the question may be answered so; False for an unknown one, leniently."""
     question = asked.get(qid)
     if qid in m.answers and (question is None or question.ns == m.ns):
         raise AlreadyAnswered(
-            f"Question {qid} of thread {m.run.thread!r} has its answer already",
+            f"Question {qid} of thread {m.run.thread!r} has its answer already{won(m.answers[qid])}",
             component="graph",
             operation="resume",
             details={"thread": m.run.thread or "", "question": qid},
@@ -70,6 +74,15 @@ def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question]) -> bool
             operation="resume",
             details={"thread": m.run.thread or "", "question": qid},
         )
+    _may(question, who)
+    if question.kind == "effect_recovery" and m.program.strict and not _wakes(value) and not _decides(value):
+        raise ValidationError(
+            f"Question {qid} is answered by 'reconcile', Happened(receipt), DidNotHappen(retry=True | False) or GiveUp(),"
+            f" not by {value!r:.100}",
+            component="graph",
+            operation="resume",
+            details={"question": qid},
+        )
     if not fits(value, question.answer_type):
         wanted = "True or False" if question.answer_type == "approved" else f"a value of type {question.answer_type}"
         raise ValidationError(
@@ -81,16 +94,52 @@ def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question]) -> bool
     return True
 
 
-def _take(m: Standing, question: Question, value: Any, by: str) -> None:
+def won(held: list[Any]) -> str:
+    """Whose answer stands, and what it says."""
+    return f": {held[2] or 'somebody'} answered {held[0]!r:.100}"
+
+
+def _may(question: Question, who: Principal) -> None:
+    """Raises: EffectDenied."""
+    role = question.details.get("role", "")
+    if question.kind == "approval" and role and role not in who.roles:
+        raise EffectDenied(
+            f"{who.id or 'Whoever answers'} has not the role {role!r} that question {question.id} asks for: answer it by"
+            " graph.resume(..., by=Principal(id, roles))",
+            component="graph",
+            operation="resume",
+            details={"question": question.id, "role": role, "by": who.id},
+        )
+
+
+def _wakes(value: Any) -> bool:
+    """Whether an answer to an unknown outcome only asks to look again."""
+    return value is None or value is True or value == "reconcile"
+
+
+def _decides(value: Any) -> bool:
+    """Whether an answer to an unknown outcome is a person's decision; what it means is the ledger's to say."""
+    if isinstance(value, Struct):
+        return type(value).__struct_config__.tag in RULINGS
+    return isinstance(value, dict) and cast("dict[str, Any]", value).get("is") in RULINGS
+
+
+RULINGS = ("happened", "did_not_happen", "give_up")
+"""How decisions about an unknown outcome are tagged."""
+
+
+def _take(m: Standing, question: Question, value: Any, who: Principal) -> None:
     if question.kind == "effect_recovery":
-        return  # it only wakes the run: what happened is the ledger's to say, and it may have to be asked again
+        if not _decides(value):
+            return  # it only wakes the run: what happened is the ledger's to say, and it may have to be asked again
+        value = to_builtins(value)
     assert m.recorder is not None
     own = question.ns == m.ns
-    held = [value, question.digest, by]
+    held = [value, question.digest, who.id, *([list(who.roles)] if who.roles else [])]
     done = m.recorder.encode(held, f"answer to {question.id}")
     m.recorder.put_chunks(m.dirty, done.new)
     checkpoint = m.checkpoint if own else question.checkpoint
-    m.dirty.append(PutAnswer(Answer(question.ns, checkpoint, question.id, done.blob, by, m.run.clock.now())))
+    m.dirty.append(PutAnswer(Answer(question.ns, checkpoint, question.id, done.blob, who.id, m.run.clock.now())))
     if own:
         m.answers[question.id] = held
 

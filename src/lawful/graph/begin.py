@@ -9,7 +9,7 @@ from lawful.core.errors import (
     EmptyInputError,
     InvalidUpdateError,
 )
-from lawful.core.questions import Question
+from lawful.core.questions import Principal, Question
 from lawful.graph import orders as o
 from lawful.graph.answers import answer
 from lawful.graph.apply import finish, merge, store
@@ -30,7 +30,13 @@ class Seed:
     __slots__ = ("by", "fork", "given", "head", "restored")
 
     def __init__(
-        self, given: Any, restored: Restored | None, *, head: str | None = None, fork: bool = False, by: str = ""
+        self,
+        given: Any,
+        restored: Restored | None,
+        *,
+        head: str | None = None,
+        fork: bool = False,
+        by: Principal | str = "",
     ) -> None:
         self.given = given
         self.restored = restored

@@ -19,6 +19,7 @@ from lawful.graph.component import AsComponent
 from lawful.graph.config import names
 from lawful.graph.draw import Drawing
 from lawful.graph.explain import explained
+from lawful.graph.inbox import inbox
 from lawful.graph.jsonschema import json_schema
 from lawful.graph.nesting import input_view, nested
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
@@ -299,9 +300,10 @@ class CompiledStateGraph(Views, AsComponent[S], Generic[S]):
 
     # Looking
 
-    def questions(self, thread: Any) -> tuple[Question, ...]:
-        """The thread's open questions."""
-        return self.get_state(thread).interrupts
+    def questions(self, thread: Any = None, *, role: str | None = None) -> tuple[Question, ...]:
+        """The open questions of a thread, or (the inbox) of all threads of this graph; with ``role``, approvals in it."""
+        found = inbox(self, self.name) if thread is None else self.get_state(thread).interrupts
+        return tuple(each for each in found if role is None or each.details.get("role") == role)
 
     def explain(self) -> str:
         """The graph in words: nodes, edges, joins and their rules, what may run together, what is only known at run time."""
@@ -355,8 +357,8 @@ def _answers(replies: Sequence[Reply]) -> Command[Any] | None:
     return Command(resume=list(replies)) if replies else None
 
 
-def _who(by: Principal | str | None) -> str:
-    return by.id if isinstance(by, Principal) else by or ""
+def _who(by: Principal | str | None) -> Principal | str:
+    return by if by is not None else ""
 
 
 def _paired(inputs: Sequence[Any], config: Any) -> list[tuple[Any, Any]]:

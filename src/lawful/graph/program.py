@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from lawful.core.codec import Registry
 from lawful.core.codec import default as default_registry
+from lawful.core.effect_port import EffectPort
 from lawful.core.reducers import reducer_id, reducer_version
 from lawful.core.retry import RetryPolicy
 from lawful.graph.channels import LAST, Channel
@@ -138,6 +139,7 @@ class Program:
         "consuming",
         "context_schema",
         "direct",
+        "effects",
         "finishing",
         "first",
         "input_keys",
@@ -167,6 +169,8 @@ class Program:
         self.nodes = dict(nodes)
         self.channels = dict(channels)
         self.strict = strict
+        self.effects: tuple[EffectPort, ...] | None = None
+        """The effects that its nodes name; None until somebody has looked."""
         self.kinds: dict[str, int] = {k: c.kind for k, c in channels.items()}
         self.subscribers: dict[str, tuple[str, ...]] = {}
         """Channel to the nodes it triggers; plain inboxes are no channels here, their names go from task to task."""

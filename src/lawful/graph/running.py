@@ -13,6 +13,7 @@ from lawful.core.signals import GraphInterrupt, ParentCommand, latch
 from lawful.graph import orders as o
 from lawful.graph.command import INTERRUPT, Command
 from lawful.graph.drivers.sync import SyncDriver
+from lawful.graph.effects_in import arecover_first, recover_first
 from lawful.graph.hearing import apaused, aresumed, paused, resumed
 from lawful.graph.outcome import GraphOutput
 from lawful.graph.projector import typed
@@ -53,6 +54,7 @@ def drive(graph: Graph, input: Any, config: Any, options: Options, hub: Hub | No
     session = Session(graph, config, options, hub)
     try:
         _take(session)
+        recover_first(session)
         driver = _sync_driver(graph, session, None)
         orders = session.begin(input)
         resumed(session)
@@ -97,6 +99,7 @@ async def adrive(
     session = Session(graph, config, options, hub)
     try:
         await _atake(session)
+        await arecover_first(session)
         driver = _async_driver(graph, session, None)
         orders = session.begin(input)
         await aresumed(session)
@@ -133,6 +136,7 @@ def stream(graph: Graph, input: Any, config: Any, hub: Hub, options: Options) ->
     session = Session(graph, config, options, hub)
     try:
         _take(session)
+        recover_first(session)
         driver = _sync_driver(graph, session, hub)
         try:
             orders = session.begin(input)
@@ -176,6 +180,7 @@ async def astream(graph: Graph, input: Any, config: Any, hub: Hub, options: Opti
     session = Session(graph, config, options, hub)
     try:
         await _atake(session)
+        await arecover_first(session)
         driver = _async_driver(graph, session, hub)
         try:
             orders = session.begin(input)

@@ -20,7 +20,9 @@ from lawful.core.errors import (
     UnknownQuestion,
 )
 from lawful.core.lazy import late
+from lawful.core.questions import Principal
 from lawful.graph import orders as o
+from lawful.graph.answers import won
 from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
 from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
@@ -74,7 +76,7 @@ class Options:
         thread: Any = None,
         busy: str = "queue",
         busy_timeout: float = 30.0,
-        by: str = "",
+        by: Principal | str = "",
         on_event: Any = None,
     ) -> None:
         self.context = context
@@ -309,9 +311,11 @@ class Session:
         for ns in journal.namespaces(thread):
             for row in journal.history(thread, ns):
                 chain = journal.chain(thread, ns, row.id)
-                if chain is not None and any(a.question == question for a in chain.answers):
+                told = [a for a in chain.answers if a.question == question] if chain is not None else []
+                if told:
+                    held = self.graph.program.registry.decode(told[0].blob, where=f"answer to {question}")
                     raise AlreadyAnswered(
-                        f"Question {question} of thread {thread!r} has its answer already",
+                        f"Question {question} of thread {thread!r} has its answer already{won(held)}",
                         component="graph",
                         operation="resume",
                         details={"thread": thread, "question": question},

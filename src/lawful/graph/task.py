@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lawful.core.context import Run, Slot
 from lawful.core.errors import NodeCancelledError
-from lawful.core.questions import Question
+from lawful.core.questions import Question, recovery_id
 from lawful.core.signals import (
     ControlSignal,
     GraphDrained,
@@ -326,17 +326,25 @@ class Base:
 
 
 def recovery_question(task: Task, signal: OutcomeUnknown) -> Question:
-    """The question that an unknown outcome pauses a run with; answering it wakes the graph, the ledger decides."""
-    text = f"{task.run.lineage}\x1f{task.step_key}\x1f{task.visit}\x1feffect\x1f{signal.op_id}"
+    """The question that an unknown outcome pauses a run with.
+
+    "reconcile" wakes the run, so that the ledger looks again; a decision of a person is taken once and settles the operation
+    when the node runs again.
+    """
     return Question(
         value={"operation": signal.op_id, "effect": signal.tool, "reason": signal.reason},
-        id=hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
+        id=recovery_id(task.run.lineage, task.step_key, task.visit, signal.op_id, signal.fence),
         node=task.node,
         kind="effect_recovery",
         ns=task.base.ns,
         checkpoint=task.base.checkpoint,
         task=task.id,
-        details={"op_id": signal.op_id, "tool": signal.tool},
+        details={
+            "op_id": signal.op_id,
+            "tool": signal.tool,
+            "fence": signal.fence,
+            "next_step": signal.next_step,
+        },
     )
 
 
