@@ -41,9 +41,12 @@ if TYPE_CHECKING:
     from lawful.graph import Done as Done
     from lawful.graph import EphemeralValue as EphemeralValue
     from lawful.graph import Failed as Failed
+    from lawful.graph import GraphCallbackHandler as GraphCallbackHandler
+    from lawful.graph import GraphOutput as GraphOutput
     from lawful.graph import Interrupt as Interrupt
     from lawful.graph import LastValue as LastValue
     from lawful.graph import LastValueAfterFinish as LastValueAfterFinish
+    from lawful.graph import MessagesState as MessagesState
     from lawful.graph import NamedBarrierValue as NamedBarrierValue
     from lawful.graph import NamedBarrierValueAfterFinish as NamedBarrierValueAfterFinish
     from lawful.graph import Overwrite as Overwrite
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from lawful.graph import get_stream_writer as get_stream_writer
     from lawful.graph import interrupt as interrupt
     from lawful.graph import last as last
+    from lawful.graph import push_message as push_message
     from lawful.graph import topic as topic
     from lawful.graph import untracked as untracked
     from lawful.journal.memory import MemoryJournal as MemoryJournal
@@ -117,6 +121,10 @@ else:
     _ALSO = dict.fromkeys(
         (
             "PregelTask",
+            "GraphOutput",
+            "GraphCallbackHandler",
+            "MessagesState",
+            "push_message",
             "LastValue",
             "AnyValue",
             "EphemeralValue",

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from lawful.graph.asking import Interrupt as Interrupt
     from lawful.graph.asking import interrupt as interrupt
     from lawful.graph.builder import StateGraph as StateGraph
+    from lawful.graph.callbacks import GraphCallbackHandler as GraphCallbackHandler
+    from lawful.graph.callbacks import GraphInterruptEvent as GraphInterruptEvent
+    from lawful.graph.callbacks import GraphResumeEvent as GraphResumeEvent
     from lawful.graph.channels import AnyValue as AnyValue
     from lawful.graph.channels import BinaryOperatorAggregate as BinaryOperatorAggregate
     from lawful.graph.channels import Channel as Channel
@@ -34,8 +37,11 @@ if TYPE_CHECKING:
     from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
     from lawful.graph.managed import IsLastStep as IsLastStep
     from lawful.graph.managed import RemainingSteps as RemainingSteps
+    from lawful.graph.messages import MessagesState as MessagesState
+    from lawful.graph.messages import push_message as push_message
     from lawful.graph.outcome import Done as Done
     from lawful.graph.outcome import Failed as Failed
+    from lawful.graph.outcome import GraphOutput as GraphOutput
     from lawful.graph.outcome import Paused as Paused
     from lawful.graph.outcome import RunResult as RunResult
     from lawful.graph.policies import CachePolicy as CachePolicy
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from lawful.graph.runtime import get_stream_writer as get_stream_writer
     from lawful.graph.snapshot import PregelTask as PregelTask
     from lawful.graph.snapshot import StateSnapshot as StateSnapshot
+    from lawful.graph.streams import StreamMode as StreamMode
 
 _WHERE = {
     "lawful.core.reducers": ("add_messages", "append"),
@@ -58,14 +65,17 @@ _WHERE = {
         "NamedBarrierValue", "NamedBarrierValueAfterFinish", "Topic", "UntrackedValue", "ephemeral", "last", "topic",
         "untracked",
     ),
+    "lawful.graph.callbacks": ("GraphCallbackHandler", "GraphInterruptEvent", "GraphResumeEvent"),
     "lawful.graph.command": ("END", "START", "UNSET", "Command", "Overwrite", "Send"),
     "lawful.graph.compiled": ("AsyncStream", "CompiledStateGraph"),
     "lawful.graph.asking": ("Interrupt", "interrupt"),
     "lawful.graph.managed": ("IsLastStep", "RemainingSteps"),
-    "lawful.graph.outcome": ("Done", "Failed", "Paused", "RunResult"),
+    "lawful.graph.messages": ("MessagesState", "push_message"),
+    "lawful.graph.outcome": ("Done", "Failed", "GraphOutput", "Paused", "RunResult"),
     "lawful.graph.policies": ("CachePolicy", "TimeoutPolicy"),
     "lawful.graph.runtime": ("Runtime", "StreamWriter", "get_config", "get_runtime", "get_store", "get_stream_writer"),
     "lawful.graph.snapshot": ("PregelTask", "StateSnapshot"),
+    "lawful.graph.streams": ("StreamMode",),
 }  # fmt: skip
 __all__ = [name for names in _WHERE.values() for name in names]  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__, __dir__ = face(globals(), {name: module for module, names in _WHERE.items() for name in names})

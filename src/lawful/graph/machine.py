@@ -49,13 +49,9 @@ class Machine(Standing):
         if not waiting:
             return self.close()
         self.running = len(waiting)
-        return self.start(waiting)
-
-    def start(self, tasks: Sequence[Task]) -> Sequence[o.Order]:
-        """Have an attempt of each made."""
         if self.listener is not None:
-            self.listener.started(self, tasks)
-        return (o.Start(tasks),)
+            self.listener.started(self, waiting)
+        return (o.Start(waiting),)
 
     def _waiting(self) -> list[Task]:
         """Of the tasks that an earlier run began, those that have to run; what the others wrote is told again."""
@@ -124,7 +120,9 @@ class Machine(Standing):
             task.status = CANCELLED
             return self._ended(o.TaskEnded(task))
         task.status = 0
-        return self.start((task,))
+        if self.listener is not None:
+            self.listener.started(self, (task,))
+        return (o.Start((task,)),)
 
     # Closing a step
 

@@ -74,7 +74,12 @@ class Outbox(deque[Any]):
                 self._pressed -= 1
 
     async def room(self) -> None:
-        """Wait for room, in an event loop."""
+        """Wait for room, in an event loop; without one, as `press` does."""
+        if not self.full:
+            return
+        if not _in_loop():
+            self.press()
+            return
         asyncio = sys.modules["asyncio"]
         while self.full:
             loop = asyncio.get_running_loop()

@@ -161,7 +161,9 @@ class Session:
                 clock=parent.clock,
                 journal=self.journal,
                 deadline=parent.deadline,
-                context=self.options.context if self.options.context is not None else parent.context,
+                context=self.graph.context_of(self.options.context)
+                if self.options.context is not None
+                else parent.context,
                 store=self.graph.store if self.graph.store is not None else parent.store,
                 config={**parent.config, **self.config},
                 durability=parent.durability,
