@@ -27,14 +27,14 @@ class Stream(Protocol):
         message: Any,
         *,
         piece: bool = False,
-        tags: Sequence[str] = (),
+        tags: Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        """Put a message, or a piece of one, into the ``messages`` mode."""
+        """Put a message, or a piece of one, into the ``messages`` mode; ``tags`` if a model's call made it."""
         ...
 
-    def seen(self, id: str) -> None:
-        """The message of this id has been told: leave it out where it comes again."""
+    def seen(self, slot: Slot, id: str) -> None:
+        """The message of this id has been told by ``slot``: leave it out where it comes again."""
         ...
 
     def press(self) -> None:
@@ -56,7 +56,7 @@ def tell(event: ev.Event) -> None:
         slot.run.hub.press()
 
 
-def say(message: Any, *, tags: Sequence[str] = (), metadata: Mapping[str, Any] | None = None) -> None:
+def say(message: Any, *, tags: Sequence[str] | None = None, metadata: Mapping[str, Any] | None = None) -> None:
     """Put a whole message into the ``messages`` mode, unless one of its id was there already."""
     slot = current_task.get()
     if slot is None or slot.closed or slot.run.hub is None:
@@ -162,8 +162,8 @@ class ModelCall:
             if not self._told:
                 self._tell(ev.LLMChunk(self.id, message.text))
                 self._whole(message if message.id is not None else message.named(self.id))
-            elif message.id is not None and self._slot.run.hub is not None:
-                self._slot.run.hub.seen(message.id)
+            elif message.id is not None and self._slot.run.hub is not None and NOSTREAM not in self._tags:
+                self._slot.run.hub.seen(self._slot, message.id)
         self.__exit__(None, None, None)
 
     async def room(self) -> None:

@@ -70,6 +70,7 @@ def _stand_on(m: Machine, seed: Seed) -> None:
     m.values = restored.values
     m.visits = restored.visits
     m.step = restored.row.step
+    m.source = restored.row.source
     m.checkpoint = restored.row.id
     m.parent = restored.row.parent
     m.fresh = restored.head.fresh
@@ -204,6 +205,7 @@ def _branch(m: Machine, restored: Restored) -> None:
     m.rebase()
     stand(m, restored)
     m.ran = ()
+    m.source = "fork"
     m.record("fork", [], [], [], drop=False, whole=True)
     if m.listener is not None:
         m.listener.checkpointed(m)

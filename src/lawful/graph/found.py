@@ -47,8 +47,11 @@ def values_of(state: Any) -> Iterable[Any]:
     return [getattr(state, name, None) for name in fields] if fields else [state]
 
 
-def metadata_of(task: Task, tags: Sequence[str], more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What is told beside a message: the user's metadata, the run's ids, and where in the graph it came from."""
+def metadata_of(task: Task, tags: Sequence[str] | None, more: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is told beside a message: the user's metadata, the run's ids, and where in the graph it came from.
+
+    ``tags`` are those of the model's call that made it, told beside the run's; None where a node made it.
+    """
     config = task.run.config
     given: Mapping[str, Any] = config.get("configurable") or {}
     ids = {key: given[key] for key in TOLD_KEYS if key in given}
@@ -65,6 +68,6 @@ def metadata_of(task: Task, tags: Sequence[str], more: Mapping[str, Any] | None)
         "langgraph_path": task.path,
         "langgraph_checkpoint_ns": task.ns,
     }
-    if tags:
-        told["tags"] = list(tags)
+    if tags is not None and (all_tags := [*(config.get("tags") or ()), *tags]):
+        told["tags"] = all_tags
     return told

@@ -13,13 +13,13 @@ from lawful.graph.snapshot import checkpoint_payload, result_of
 from lawful.graph.standing import Standing
 from lawful.graph.state import Schema
 from lawful.graph.streams import Hub
-from lawful.graph.task import DONE, FAILED, Task
+from lawful.graph.task import ASKED, DONE, FAILED, Task
 
 
 class Projector:
     """Listens to one machine and puts what it does into a hub."""
 
-    __slots__ = ("_debug", "_messages", "_modes", "_presses", "_scanned", "_tasks", "hub")
+    __slots__ = ("_checkpoint", "_debug", "_messages", "_modes", "_presses", "_scanned", "_tasks", "hub")
 
     def __init__(self, hub: Hub, presses: bool) -> None:
         self.hub = hub
@@ -27,7 +27,10 @@ class Projector:
         self._debug = "debug" in hub.modes
         self._tasks = "tasks" in hub.modes or self._debug
         self._messages = "messages" in hub.modes
-        self._scanned = False
+        self._scanned: set[str] = set()
+        """Keys of the state whose messages are known."""
+        self._checkpoint = ""
+        """The checkpoint that was told last."""
         self._presses = presses
         """Whether the machine runs inside a node, whose thread can wait for the reader."""
 
@@ -70,19 +73,23 @@ class Projector:
     # Messages
 
     def _look_at_inputs(self, machine: Standing, tasks: Sequence[Task]) -> None:
-        """What a node is given need not be told to whoever gave it."""
-        if not self._scanned:
-            self._scanned = True
-            self._skip([machine.program.channels[k].get(v) for k, v in machine.values.items()])
+        """What a node is given need not be told to whoever gave it: each key is looked at once, for what follows is told."""
+        channels, values = machine.program.channels, machine.values
         for task in tasks:
             if task.index >= 0:
                 self._skip(values_of(task.arg))
+                continue
+            schema = task.task_node.schema
+            for key in schema.keys if schema is not None else values:
+                if key in values and key not in self._scanned:
+                    self._scanned.add(key)
+                    self._skip([channels[key].get(values[key])])
 
     def _skip(self, values: Any) -> None:
         for message in messages_in(values):
             known = message_id(message)
             if known is not None:
-                self.hub.seen(known)
+                self.hub.skip(known)
 
     def _say(self, task: Task) -> None:
         written = [value for _, value in task.writes]
@@ -99,7 +106,7 @@ class Projector:
             self._say(task)
         if task.task_node.hidden:
             return
-        if task.status not in (DONE, FAILED) and not task.questions:
+        if task.status not in (DONE, FAILED, ASKED):
             return
         if task.called and task.signal is not None:
             return  # the task that called it tells the question, once
@@ -122,12 +129,14 @@ class Projector:
             "name": task.node,
             "error": task.error,
             "result": result_of(machine.program.stream_keys, task.writes) if task.status == DONE else {},
-            "interrupts": [{"value": q.value, "id": q.id} for q in task.questions] if task.status != DONE else [],
+            "interrupts": [{"value": q.value, "id": q.id} for q in task.questions] if task.status == ASKED else [],
         }
 
     # States
 
     def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
+        if changed is None and machine.recorder is not None and self._checkpoint != machine.checkpoint:
+            self.checkpointed(machine)  # a run that goes on: where it stands
         if "values" not in self._modes:
             return
         keys = machine.program.shown_keys or machine.program.output_keys
@@ -143,6 +152,7 @@ class Projector:
             self._put(machine, "values", {**(shown if isinstance(shown, dict) else {}), INTERRUPT: interrupts})
 
     def checkpointed(self, machine: Standing) -> None:
+        self._checkpoint = machine.checkpoint
         if "checkpoints" not in self._modes and not self._debug:
             return
         payload = checkpoint_payload(machine)

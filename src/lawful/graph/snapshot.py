@@ -178,12 +178,27 @@ def _ghost(name: str) -> Any:
     return Node.inert(name)
 
 
+def child_ns(ns: str, task: Task) -> str:
+    """The namespace of the graph that a task of namespace ``ns`` holds."""
+    if task.task_node.subgraph.checkpointer is not True:
+        return task.ns
+    return f"{ns}|{task.node}" if ns else task.node
+
+
 def checkpoint_payload(machine: Standing) -> dict[str, Any]:
     """What the checkpoints mode shows: equal to the entry of the history."""
     row_metadata: Mapping[str, Any] = machine.recorder.metadata if machine.recorder is not None else {}
     parents = parents_of(row_metadata)
     thread = machine.run.thread
-    tasks = [{"id": t.id, "name": t.node, "interrupts": (), "state": None} for t in machine.tasks]
+    tasks = [
+        {
+            "id": t.id,
+            "name": t.node,
+            "interrupts": tuple({"value": q.value, "id": q.id} for q in t.questions),
+            "state": config_of(thread, child_ns(machine.ns, t), None) if t.task_node.subgraph is not None else None,
+        }
+        for t in machine.tasks
+    ]
     return {
         "config": config_of(thread, machine.ns, machine.checkpoint, parents),
         "parent_config": config_of(thread, machine.ns, machine.parent, parents) if machine.parent else None,

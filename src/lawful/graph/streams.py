@@ -144,11 +144,16 @@ class Hub:
         message: Any,
         *,
         piece: bool = False,
-        tags: Sequence[str] = (),
+        tags: Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Put a message or a piece of one into the messages mode; a whole one only if none of its id was there."""
-        if "messages" not in self.modes or NOSTREAM in tags or not isinstance(slot, Task) or not self._shown(slot):
+        if (
+            "messages" not in self.modes
+            or NOSTREAM in (tags or ())
+            or not isinstance(slot, Task)
+            or not self._shown(slot)
+        ):
             return
         known = message_id(message)
         if known is not None:
@@ -157,7 +162,12 @@ class Hub:
             self._seen.add(known)
         self.put(slot.base.ns, "messages", (message, metadata_of(slot, tags, metadata)))
 
-    def seen(self, id: str) -> None:
+    def seen(self, slot: Slot, id: str) -> None:
+        """The message of this id was told, if the reader sees what ``slot`` says."""
+        if self._shown(slot):
+            self._seen.add(id)
+
+    def skip(self, id: str) -> None:
         """The message of this id need not be told."""
         self._seen.add(id)
 

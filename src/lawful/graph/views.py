@@ -10,7 +10,7 @@ from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType
 from lawful.graph.config import Target, target_of
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
-from lawful.graph.snapshot import StateSnapshot, Viewer, config_of, empty
+from lawful.graph.snapshot import StateSnapshot, Viewer, child_ns, config_of, empty
 from lawful.journal.port import Journal
 from lawful.journal.records import Chain, Checkpoint
 
@@ -100,9 +100,7 @@ class Views:
             graph = task.task_node.subgraph
             if graph is None:
                 continue
-            own = task.ns if graph.checkpointer is not True else task.ns.rpartition(":")[0]
-            if graph.checkpointer is True:
-                own = f"{viewer.ns}|{task.node}" if viewer.ns else task.node
+            own = child_ns(viewer.ns, task)
             if deep:
                 chain = journal.chain(thread, own)
                 if chain is not None:
