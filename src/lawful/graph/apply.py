@@ -111,12 +111,13 @@ def _conflict(key: str, tasks: Sequence[Writer]) -> InvalidUpdateError:
 
 
 def _at_key(key: str, error: InvalidUpdateError, tasks: Sequence[Writer]) -> InvalidUpdateError:
+    """The same refusal, of the same class, naming key and nodes."""
     nodes = _writers(key, tasks)
-    return InvalidUpdateError(
+    return type(error)(
         f"At key '{key}': {error.message} Written by {nodes}.",
         component="graph",
         operation="apply writes",
-        details={"key": key, "nodes": nodes},
+        details={**error.details, "key": key, "nodes": nodes},
     )
 
 
