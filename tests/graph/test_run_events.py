@@ -17,6 +17,7 @@ from lawful.core.messages import assistant
 from lawful.core.retry import RetryPolicy
 from lawful.core.telling import model_call, tell, tool_call
 from lawful.graph import END, START, Command, Send, StateGraph, StreamWriter, interrupt
+from lawful.graph.functional import entrypoint, task
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from support.graphs import Drive, on
@@ -346,6 +347,35 @@ def test_what_nodes_write_and_say_is_told(drive: Drive) -> None:
     for event in events:
         assert event_json(event)["event"]
         assert agui(event)["type"]
+
+
+def test_calls_of_tasks_have_brackets_of_their_own(drive: Drive, journal: Journal) -> None:
+    """Inside their caller's; a failed one, a retried one, and none for a result that was kept.
+
+    Rows: S0-050, S0-052
+    """
+    tries: list[int] = []
+
+    @task(retry_policy=RetryPolicy(initial_interval=0.001, jitter=False))
+    def flaky(number: int) -> int:
+        tries.append(number)
+        if len(tries) == 1:
+            raise ConnectionError("again")
+        return number
+
+    @entrypoint(checkpointer=journal)
+    def flow(given: int) -> list[Any]:
+        first = flaky(given).result()
+        return [first, interrupt("go on?"), flaky(given + 1).result()]
+
+    events = events_of(drive, flow, 1, on("t"))
+    calls = [e for e in events if isinstance(e, ev.TaskStarted | ev.TaskEnded | ev.TaskFailed)]
+    assert kinds(list(calls)) == ["TaskStarted", "TaskFailed", "TaskStarted", "TaskEnded"]
+    node = [events.index(e) for e in events if isinstance(e, ev.NodeStarted | ev.NodeFailed)]
+    assert node[0] < events.index(calls[0]) < events.index(calls[-1]) < node[1]
+    more = events_of(drive, flow, Command(resume="yes"), on("t"))
+    assert [type(e).__name__ for e in more if "Task" in type(e).__name__] == ["TaskStarted", "TaskEnded"]
+    assert isinstance(more[-1], ev.RunFinished)
 
 
 # Listeners

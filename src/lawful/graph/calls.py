@@ -183,7 +183,11 @@ class CallMachine(Machine):
     __slots__ = ()
 
     def close(self) -> Sequence[o.Order]:
-        return (o.Finish(o.Ended(None) if self.cancelled is None else o.Broke(self.cancelled)),)
+        return self.finish(o.Ended(None) if self.cancelled is None else o.Broke(self.cancelled))
+
+    def finish(self, outcome: o.Outcome) -> Sequence[o.Order]:
+        """The call is over; the run that it is made in goes on."""
+        return (o.Finish(outcome),)
 
 
 def machine_of(task: CallTask, program: Program) -> CallMachine:

@@ -37,7 +37,10 @@ class Reporter:
             if not task.task_node.hidden:
                 number = task.attempt + 1
                 span = self._spans[task.id] = f"{task.id}#{number}"
-                self._tell(machine, ev.NodeStarted(task.node, span, task.base.step, number))
+                if task.called:
+                    self._tell(machine, ev.TaskStarted(task.node, span))
+                else:
+                    self._tell(machine, ev.NodeStarted(task.node, span, task.base.step, number))
 
     def retrying(self, machine: Standing, task: Task, delay: float) -> None:
         span = self._spans.pop(task.id, None)
@@ -52,8 +55,12 @@ class Reporter:
         if task.status == ASKED and not task.called:
             for question in task.questions:
                 self._tell(machine, ev.Interrupted(task.node, question.id))
-        done = task.status in (DONE, BUBBLED)
-        self._tell(machine, ev.NodeEnded(task.node, span) if done else failed(task, span))
+        if task.status not in (DONE, BUBBLED):
+            self._tell(machine, failed(task, span))
+        elif task.called:
+            self._tell(machine, ev.TaskEnded(task.node, span))
+        else:
+            self._tell(machine, ev.NodeEnded(task.node, span))
 
     def stepped(self, machine: Standing, changed: dict[str, Any] | None) -> None:
         if changed is None or any(changed.get(k, MISSING) is not MISSING for k in machine.program.output_keys):
@@ -96,15 +103,16 @@ def broken(thread: str | None, error: BaseException) -> ev.RunFinished | ev.RunF
     return ev.RunFailed(code_of(error), str(error))
 
 
-def failed(task: Task, span: str) -> ev.NodeFailed:
+def failed(task: Task, span: str) -> ev.NodeFailed | ev.TaskFailed:
     """How an attempt ended that did not return."""
+    kind = ev.TaskFailed if task.called else ev.NodeFailed
     if task.status == ASKED:
-        return ev.NodeFailed(task.node, span, "interrupt")
+        return kind(task.node, span, "interrupt")
     if task.status == DRAINED:
-        return ev.NodeFailed(task.node, span, "drained")
+        return kind(task.node, span, "drained")
     if task.error is not None:
-        return ev.NodeFailed(task.node, span, code_of(task.error), str(task.error))
-    return ev.NodeFailed(task.node, span, "cancelled" if task.status == CANCELLED else "failed")
+        return kind(task.node, span, code_of(task.error), str(task.error))
+    return kind(task.node, span, "cancelled" if task.status == CANCELLED else "failed")
 
 
 class Both:
