@@ -59,9 +59,15 @@ def check(pipeline: Pipeline[Any, Any]) -> tuple[Miswired, ...]:
     running, fits everything. A type checker sees more.
     """
     found: list[Miswired] = []
+    known: dict[int, _Typed] = {}
 
     def join(node: Pipeline[Any, Any], inside: list[_Typed]) -> _Typed:
-        return _joined(cast("Node", node), inside, found)
+        if inside or isinstance(node, Id):
+            return _joined(cast("Node", node), inside, found)
+        thing = id(node.run if isinstance(node, Lambda) else cast("Prim[Any, Any]", node).component)
+        if thing not in known:
+            known[thing] = _joined(cast("Node", node), inside, found)
+        return known[thing]
 
     fold(pipeline, join)
     return tuple(found)

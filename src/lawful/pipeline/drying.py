@@ -188,11 +188,11 @@ class _Dry:
             self.value = cast("Ok[Any]", answer).value if isinstance(answer, Ok) else answer
 
     def _all(self, nodes: list[Pipeline[Any, Any]], inputs: list[Any], how: str) -> None:
+        """Each of them on its input; with "any" it is not known which of them, or how often."""
         kept: list[Any] = []
-        sure = self.sure
-        self.todo.append(_Join(kept, how, sure))
+        self.todo.append(_Join(kept, how, self.sure))
         for node, value in zip(reversed(nodes), reversed(inputs), strict=True):
-            self.todo += (_Mark(kept), cast("Node", node), _Set(value, sure, False))
+            self.todo += (_Mark(kept), cast("Node", node), _Set(value, self.sure and how != "any", False))
 
     def _or(self, mark: _Or) -> None:
         """The first half has ended: in an error, well, or nobody knows; then the second one might run."""
@@ -212,7 +212,6 @@ class _Dry:
         else:
             effects = tuple(getattr(when, "effects", ()))
             self.steps.append(Planned(name, effects, self.value, self.sure))
-            self.sure = False
             arms = [*(arm for _, arm in node.arms), node.otherwise]
             self._all(arms, [self.value] * len(arms), "any")
             return
@@ -220,7 +219,6 @@ class _Dry:
 
     def _each(self, inner: Pipeline[Any, Any]) -> None:
         if self.value is UNKNOWN:
-            self.sure = False
             self._all([inner], [UNKNOWN], "any")
         else:
             values = list(self.value)

@@ -27,6 +27,7 @@ from lawful.pipeline.nodes import (
     RateLimit,
     Timeout,
     function_name,
+    name_of,
 )
 from lawful.pipeline.walking import fold, walk
 
@@ -43,7 +44,7 @@ class Step(Struct, frozen=True):
 
     name: str
     kind: str
-    """"pure", "step", "choice", or what a component is: "model", "tool", "agent", "retriever", "graph", "component"."""
+    """"pure", "step", "choice", "check", or what a component says it is: "model", "tool", "agent"... or "component"."""
     effects: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     """Names of classes; "Failure" where the step does not say which."""
@@ -81,29 +82,80 @@ def explain(pipeline: Pipeline[Any, Any]) -> Explanation:
 
     A step's errors are those it declares, else those of its annotation ``Result[..., E]``, else any Failure.
     """
-    steps = tuple(told for node in walk(pipeline) if (told := _step(node)) is not None)
+    reader = _Reader()
+    steps = tuple(told for node in walk(pipeline) for told in reader.steps(node))
+    named = ("pure", "step", "choice", "check")
     return Explanation(
         steps=steps,
-        components=tuple(sorted({step.name for step in steps if step.kind not in ("pure", "step", "choice")})),
+        components=tuple(sorted({step.name for step in steps if step.kind not in named})),
         effects=tuple(sorted({effect for step in steps for effect in step.effects})),
-        escapes=_names(fold(pipeline, _escaping)),
+        escapes=_names(fold(pipeline, reader.escaping)),
         models=tuple(sorted({step.name for step in steps if step.kind == "model"})),
         tools=tuple(sorted({step.name for step in steps if step.kind == "tool"})),
         model_calls=fold(pipeline, _calls),
     )
 
 
-def _step(node: Pipeline[Any, Any]) -> Step | None:
-    match cast("Node", node):
-        case Lambda(name=name, pure=pure, effects=effects) as leaf:
-            return Step(name, "pure" if pure else "step", effects, _names(_errors(leaf)))
-        case Prim(component) as leaf:
-            kind = str(getattr(component, "kind", "") or "component")
-            return Step(component.component_id, kind, _effects(component), _names(_errors(leaf)))
-        case Branch(when):
-            return Step(function_name(when), "choice", _effects(when), _names(_asked(when)))
-        case _:
-            return None
+class _Reader:
+    """Reads each function's annotations once, however often a pipeline uses it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Errors | None] = {}
+
+    def steps(self, node: Pipeline[Any, Any]) -> tuple[Step, ...]:
+        match cast("Node", node):
+            case Lambda(name=name, pure=pure, effects=effects) as leaf:
+                return (Step(name, "pure" if pure else "step", effects, _names(self._errors(leaf))),)
+            case Prim(component) as leaf:
+                kind = str(getattr(component, "kind", "") or "component")
+                return (Step(component.component_id, kind, _effects(component), _names(self._errors(leaf))),)
+            case Branch(when):
+                return (Step(function_name(when), "choice", _effects(when), _names(self._asked(when))),)
+            case Guarded(_, Guard(before, after)):
+                return tuple(Step(name_of(one), "check", (), ("ValidationError",)) for one in (*before, *after))
+            case _:
+                return ()
+
+    def escaping(self, node: Pipeline[Any, Any], inside: list[Errors]) -> Errors:
+        match cast("Node", node):
+            case Lambda() | Prim() as leaf:
+                return self._errors(leaf)
+            case Fallback():
+                return inside[1] if inside[0] else _NONE
+            case Branch(when):
+                return _NONE.union(self._asked(when), *inside)
+            case Id():
+                return _NONE
+            case Guarded(_, policy):
+                return inside[0] | _added(policy)
+            case _:
+                # One set for a long chain of like steps: a union is made only where it adds something.
+                return inside[0] if len(inside) == 1 or inside[1] <= inside[0] else inside[0] | inside[1]
+
+    def _errors(self, leaf: Lambda[Any, Any] | Prim[Any, Any]) -> Errors:
+        if isinstance(leaf, Prim):
+            return self._asked(leaf.component)
+        if leaf.errors is not None:
+            return frozenset(leaf.errors)
+        own = self._annotated(leaf.run)
+        if own is None:
+            return _ANY
+        return own if leaf.error is None else own | {leaf.error}
+
+    def _asked(self, function: Callable[..., Any]) -> Errors:
+        """The errors of a component or a branch's question, which may declare them in its attribute ``errors``."""
+        if getattr(function, "total", False):
+            return _NONE
+        declared = getattr(function, "errors", None)
+        if declared is not None:
+            return frozenset(declared)
+        own = self._annotated(function)
+        return _ANY if own is None else own
+
+    def _annotated(self, function: Callable[..., Any]) -> Errors | None:
+        if id(function) not in self._known:
+            self._known[id(function)] = annotated_errors(function)
+        return self._known[id(function)]
 
 
 def _effects(thing: object) -> tuple[str, ...]:
@@ -117,7 +169,8 @@ def _calls(node: Pipeline[Any, Any], inside: list[Calls]) -> Calls:
         case Id() | Lambda():
             return 0
         case Branch():
-            return _sum([max(known, default=0)]) if (known := _known(inside)) is not None else None
+            known = _known(inside)
+            return None if known is None else max(known)
         case Each():
             return 0 if inside[0] == 0 else None
         case Guarded(_, RetryPolicy(max_attempts=attempts)):
@@ -143,23 +196,6 @@ def _sum(inside: list[Calls]) -> Calls:
     return None if known is None else sum(known)
 
 
-def _escaping(node: Pipeline[Any, Any], inside: list[Errors]) -> Errors:
-    match cast("Node", node):
-        case Lambda() | Prim() as leaf:
-            return _errors(leaf)
-        case Fallback():
-            return inside[1] if inside[0] else _NONE
-        case Branch(when):
-            return _NONE.union(_asked(when), *inside)
-        case Id():
-            return _NONE
-        case Guarded(_, policy):
-            return inside[0] | _added(policy)
-        case _:
-            # One set for a long chain of like steps: a union is made only where it adds something.
-            return inside[0] if len(inside) == 1 or inside[1] <= inside[0] else inside[0] | inside[1]
-
-
 def _added(policy: object) -> Errors:
     """The errors that a policy itself ends in."""
     match policy:
@@ -171,28 +207,6 @@ def _added(policy: object) -> Errors:
             return frozenset({ValidationError})
         case _:
             return _NONE
-
-
-def _errors(leaf: Lambda[Any, Any] | Prim[Any, Any]) -> Errors:
-    if isinstance(leaf, Prim):
-        return _asked(leaf.component)
-    if leaf.errors is not None:
-        return frozenset(leaf.errors)
-    own = annotated_errors(leaf.run)
-    if own is None:
-        return _ANY
-    return own if leaf.error is None else own | {leaf.error}
-
-
-def _asked(function: Callable[..., Any]) -> Errors:
-    """The errors of a component or a branch's question, which may declare them in its attribute ``errors``."""
-    if getattr(function, "total", False):
-        return _NONE
-    declared = getattr(function, "errors", None)
-    if declared is not None:
-        return frozenset(declared)
-    own = annotated_errors(function)
-    return _ANY if own is None else own
 
 
 def annotated_errors(function: Callable[..., Any]) -> Errors | None:

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from lawful.core.errors import Error
 from lawful.core.failure import nearest
 from lawful.core.result import Result
+from lawful.pipeline.guarding import Checked
 from lawful.pipeline.machine import started
-from lawful.pipeline.nodes import Pipeline, name_of
+from lawful.pipeline.nodes import Lambda, Pipeline, name_of
 from lawful.pipeline.pipe import Pipe
 from lawful.pipeline.scene import Leaf, Scene
 from lawful.pipeline.streaming import Stream
@@ -26,7 +27,7 @@ class Untold(AssertionError):
 class Script:
     """Answers for the steps and components of a pipeline, in place of what they would do.
 
-    Pure functions and the questions of branches are run as they are: they have no effects.
+    Pure functions, the questions of branches and the checks of guards are run as they are.
     """
 
     def __init__(self) -> None:
@@ -84,6 +85,8 @@ class Script:
 
     def _perform(self, leaf: Leaf, value: Any, scene: Scene, span: str) -> Any:
         name = name_of(leaf)
+        if isinstance(leaf, Lambda) and isinstance(leaf.run, Checked):
+            return leaf.run(value)
         self.trace.append(name)
         self.inputs.append((name, value))
         left = self._answers.get(name)
