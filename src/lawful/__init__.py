@@ -7,6 +7,7 @@ from lawful.core.lazy import face
 # A type checker reads this name as true; importing it from typing would cost more than all else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.core import codec as codec
     from lawful.core.errors import Error as Error
     from lawful.core.errors import Failure as Failure
     from lawful.core.questions import Approved as Approved
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from lawful.core.result import Ok as Ok
     from lawful.core.result import Result as Result
     from lawful.core.retry import RetryPolicy as RetryPolicy
+    from lawful.core.secret import Secret as Secret
     from lawful.core.signals import OutcomeUnknown as OutcomeUnknown
     from lawful.effects import Effect as Effect
     from lawful.effects import Found as Found
@@ -140,6 +142,7 @@ else:
         ),
         "lawful.graph",
     )
+    _ALSO |= {"Secret": "lawful.core.secret", "codec": "lawful.core.codec:"}
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), {**_TABLE, **_ALSO})
 

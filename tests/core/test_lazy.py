@@ -107,3 +107,11 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
     # A broken dependency of an installed extra is no reason to install the extra again.
     with pytest.raises(ModuleNotFoundError):
         late("json.no_such_part", extra="mcp")
+
+
+def test_a_name_may_stand_for_a_module() -> None:
+    import lawful.core.codec as module
+    from lawful import codec
+
+    assert codec is module
+    assert codec.decode(codec.encode({"a": (1, 2)})) == {"a": (1, 2)}

@@ -10,6 +10,7 @@ from typing import Any
 from lawful.core.codec import Registry, default
 from lawful.core.codec_types import class_of
 from lawful.core.errors import ValidationError
+from lawful.core.secret import holds, texts
 
 _ATOMS: frozenset[type] = frozenset({type(None), bool, int, str})
 _KEYS: frozenset[type] = frozenset({str})
@@ -25,7 +26,10 @@ def canonical(value: Any, *, where: str = "value") -> bytes:
     Raises: ValidationError, which names the place, for anything else, for NaN and infinities, and beyond 100 levels.
     """
     _check(value, where, 0)
-    return _write(value).encode("ascii")
+    text = _write(value)
+    if (secrets := texts()) and holds(text, secrets):
+        raise _refused(f"{where} holds the text of a Secret", where)
+    return text.encode("ascii")
 
 
 def digest(domain: str, value: Any) -> bytes:

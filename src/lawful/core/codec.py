@@ -17,8 +17,9 @@ from lawful.core.codec_own import own_class, own_id
 from lawful.core.codec_read import Reader
 from lawful.core.codec_scan import Unfit, classes_in
 from lawful.core.codec_types import Unstorable
-from lawful.core.codec_write import Writer, path_to
+from lawful.core.codec_write import Writer, path_to, text_with
 from lawful.core.errors import ConfigurationError, ValidationError
+from lawful.core.secret import holds, texts
 
 C = TypeVar("C", bound=type)
 _ROOTS = ("pydantic.main", "pydantic.root_model", "msgspec", "enum", "builtins")
@@ -182,7 +183,7 @@ class Registry:
 
     def _write(self, value: Any, chunk: Callable[[bytes], bytes] | None, where: str, *, in_order: bool) -> bytes:
         try:
-            return Writer(self.codec_of, chunk, in_order=in_order).encode(value)
+            return self._written(value, chunk, in_order)
         except Unstorable as error:
             culprit, why = error.value, error.why
         except RecursionError:
@@ -195,6 +196,24 @@ class Registry:
             operation="encode",
             details={"path": path, "type": name},
         )
+
+    def _written(self, value: Any, chunk: Callable[[bytes], bytes] | None, in_order: bool) -> bytes:
+        secrets = texts()
+        if not secrets:
+            return Writer(self.codec_of, chunk, in_order=in_order).encode(value)
+        keep = chunk
+
+        def watched(piece: bytes) -> bytes:
+            self._guard(piece, value, secrets)
+            return b"" if keep is None else keep(piece)
+
+        blob = Writer(self.codec_of, watched if keep else None, in_order=in_order).encode(value)
+        self._guard(blob, value, secrets)
+        return blob
+
+    def _guard(self, data: bytes, value: Any, secrets: tuple[str, ...]) -> None:
+        if holds(data, secrets):
+            raise Unstorable(text_with(value, secrets, self.codec_of), "it holds the text of a Secret")
 
     def decode(self, blob: bytes, *, chunks: Mapping[bytes, bytes] | None = None, where: str = "") -> Any:
         """The value that ``encode`` wrote; ``chunks`` holds the pieces that were put away, by digest.

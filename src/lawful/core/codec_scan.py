@@ -16,13 +16,14 @@ from msgspec import Struct, UnsetType
 
 from lawful.core.codec_kinds import is_pydantic
 from lawful.core.codec_types import LEAVES
+from lawful.core.secret import Secret
 
 _SIMPLE: frozenset[Any] = frozenset(
     {None, type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, object, Any, UnsetType, *LEAVES}
 )
 _CALLABLE: Any = abc.Callable
 _PASSING: tuple[Any, ...] = (abc.Iterator, abc.Awaitable, abc.AsyncIterator)
-_NEVER: frozenset[Any] = frozenset({type, range, slice, memoryview, property, BaseException})
+_NEVER: frozenset[Any] = frozenset({type, range, slice, memoryview, property, BaseException, Secret})
 
 
 class Unfit(Exception):

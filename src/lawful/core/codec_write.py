@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from msgspec import Raw
@@ -10,6 +10,7 @@ from msgspec.msgpack import Ext
 
 from lawful.core.codec_kinds import Codec
 from lawful.core.codec_types import FROZENSET, LEAVES, MAP, OBJECT, PARTS, REF, SET, TUPLE, Unstorable, class_of, dump
+from lawful.core.secret import Secret, holds
 
 MIN_CHUNK = 512
 """Bytes from which on a piece is stored as a chunk of its own."""
@@ -130,6 +131,10 @@ class Writer:
             members = sorted(dump(self._pack(item, depth)) for item in value)
             return Ext(SET if kind is set else FROZENSET, dump([Raw(member) for member in members]))
         codec = self._find(kind)
+        if kind is Secret:
+            raise Unstorable(
+                value, "a Secret is never written down; keep it in the run's context, or under an untracked key"
+            )
         if codec is None:
             raise Unstorable(value, f"its class {kind.__module__}:{kind.__qualname__} is not registered")
         try:
@@ -141,6 +146,23 @@ class Writer:
 
 def _first(pair: tuple[bytes, Any]) -> bytes:
     return pair[0]
+
+
+def text_with(value: Any, secrets: Sequence[str], find: Callable[[type], Codec | None]) -> object:
+    """The first object within ``value`` whose own text holds one of ``secrets``; ``value`` itself if none does."""
+    seen: set[int] = set()
+    stack: list[tuple[Any, str]] = [(value, "")]
+    while stack:
+        here, _ = stack.pop()
+        if type(here) in (str, bytes, bytearray):
+            if holds(here if type(here) is str else bytes(here), secrets):
+                return here
+            continue
+        if id(here) in seen or type(here) in SCALARS:
+            continue
+        seen.add(id(here))
+        stack += _children(here, "", find)
+    return value
 
 
 def path_to(value: Any, culprit: object, find: Callable[[type], Codec | None]) -> str:

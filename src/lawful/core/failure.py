@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from msgspec import Struct
 
 from lawful.core.lazy import late
+from lawful.core.secret import SHOWN, names_secret, redact
 
 JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
 """What JSON can say."""
@@ -33,7 +34,8 @@ class ErrorContext(Struct, frozen=True):
 class Failure(Exception):
     """The common base of the thirteen errors: catch this, match on ``Error``.
 
-    The same object is carried in ``Err(...)`` or raised. Equality and hash go by type, code, message, component,
+    The same object is carried in ``Err(...)`` or raised. Message and details never hold the text of a `Secret`, nor what
+    looks like a key or a password: ``***`` stands there. Equality and hash go by type, code, message, component,
     operation and details, never by time or identity.
     """
 
@@ -52,9 +54,10 @@ class Failure(Exception):
         cause: BaseException | None = None,
         timestamp: datetime | None = None,
     ) -> None:
+        message = redact(message)
         super().__init__(message)
         self.message = message
-        told = {str(key): str(value) for key, value in details.items()} if details else {}
+        told = {redact(str(key)): _detail(str(key), value) for key, value in details.items()} if details else {}
         self.context = ErrorContext(component, operation, timestamp or datetime.now(UTC), told)
         self.retryable = self._retryable if retryable is None else retryable
         """Whether doing the same again may succeed; what a retry asks."""
@@ -103,6 +106,7 @@ class ForeignException(Exception):
     """An exception that is not ours, remembered by the name of its type and its text only."""
 
     def __init__(self, kind: str, message: str = "") -> None:
+        message = redact(message)
         super().__init__(kind, message)
         self.kind = kind
         self.message = message
@@ -133,6 +137,10 @@ def revive(kind: type[FailureT], message: str, cause: BaseException | None = Non
 def clean(text: str) -> str:
     """``text`` with lone surrogates, which UTF-8 cannot say, written as escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _detail(key: str, value: object) -> str:
+    return SHOWN if names_secret(key) else redact(str(value))
 
 
 def _portable(cause: BaseException | None) -> BaseException | None:
@@ -172,7 +180,7 @@ def _cause_told(cause: BaseException | None, depth: int) -> JSON:
     return {
         "code": "exception",
         "type": cause.kind if foreign else type(cause).__qualname__,
-        "message": clean(cause.message if foreign else str(cause)),
+        "message": clean(cause.message if foreign else redact(str(cause))),
         "cause": _cause_told(cause.__cause__, depth - 1),
     }
 

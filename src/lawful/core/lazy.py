@@ -38,8 +38,8 @@ def face(names: dict[str, Any], table: Mapping[str, str]) -> tuple[Callable[[str
     """A module's ``__getattr__`` and ``__dir__``: each name of ``table`` is imported from its module when first used.
 
     ``names`` is the ``globals()`` of the module; ``table`` maps a public name to the module that defines it, or to
-    "module:attribute" where the two names differ. A name once found is kept in ``names``, so that this costs nothing
-    from then on.
+    "module:attribute" where the two names differ, or to "module:" where the module itself is meant. A name once found is
+    kept in ``names``, so that this costs nothing from then on.
 
     Raises (the functions returned): AttributeError, with the nearest valid name, for a name that is not in ``table``.
     """
@@ -51,8 +51,8 @@ def face(names: dict[str, Any], table: Mapping[str, str]) -> tuple[Callable[[str
             # Python asks every module for dunder names that it need not have: no hint is worth its cost there.
             hint = "" if name.startswith("__") else late("lawful.core.failure", "nearest")(name, table)
             raise AttributeError(f"module {own!r} has no attribute {name!r}.{hint}", name=name)
-        module, _, attr = where.partition(":")
-        value = late(module, attr or name)
+        module, colon, attr = where.partition(":")
+        value = late(module, attr or ("" if colon else name))
         names[name] = value
         return value
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from lawful.core.errors import ConfigurationError, nearest
+from lawful.core.secret import names_secret
 from lawful.journal.ids import thread_key
 
 RECURSION_LIMIT: Final = 10_007
@@ -112,7 +113,7 @@ def durability_of(given: str | None) -> str:
 def metadata_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What checkpoints keep of a config: its metadata and the user's own scalar configurable values."""
     inner: Mapping[str, Any] = config.get("configurable") or {}
-    kept = {k: v for k, v in inner.items() if k not in _KNOWN and not k.startswith("_") and _scalar(v)}
+    kept = {k: v for k, v in inner.items() if not (k in _KNOWN or k[:1] == "_" or names_secret(k)) and _scalar(v)}
     told: Mapping[str, Any] = config.get("metadata") or {}
     return {**kept, **{k: v for k, v in told.items() if isinstance(k, str) and not k.startswith("_") and _scalar(v)}}  # pyright: ignore[reportUnnecessaryIsInstance]
 

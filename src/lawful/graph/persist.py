@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from lawful.core.errors import Failure
+from lawful.core.secret import redact
 from lawful.graph.command import START, Send
 from lawful.graph.program import Program
 from lawful.graph.task import ASKED, DONE, Task
@@ -231,7 +232,7 @@ def parents_of(metadata: Mapping[str, Any]) -> dict[str, str]:
 def told_error(error: BaseException | None) -> dict[str, Any]:
     """An exception as data: its repr, and its JSON if it is one of ours."""
     return {
-        "repr": repr(error),
+        "repr": redact(repr(error)),
         "type": type(error).__qualname__,
         "failure": error.to_json() if isinstance(error, Failure) else None,
     }

@@ -16,6 +16,7 @@ from lawful.core.errors import (
     ValidationError,
     nearest,
 )
+from lawful.core.secret import holds, texts
 from lawful.journal.ids import is_id, thread_key
 from lawful.journal.records import (
     ANY_HEAD,
@@ -55,6 +56,8 @@ def check_text(text: object, what: str) -> str:
             text.encode()
         except UnicodeEncodeError as e:
             raise refuse(f"{what} must not hold lone surrogates: {text!a}", what) from e
+    if (secrets := texts()) and holds(text, secrets):
+        raise refuse(f"{what} holds the text of a Secret", what)
     return text
 
 
