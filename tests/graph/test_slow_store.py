@@ -9,10 +9,12 @@ from typing import Any, TypedDict
 
 import pytest
 
-from lawful.core.errors import StoreFull
+from lawful.core.errors import StoreFull, ValidationError
 from lawful.graph import START, StateGraph, interrupt
 from lawful.journal.memory import MemoryJournal
+from lawful.journal.port import Journal
 from lawful.journal.records import Batch
+from support.graphs import Drive, on
 
 pytestmark = pytest.mark.unit
 
@@ -76,3 +78,15 @@ def test_a_thread_is_free_after_a_refusal_in_the_sync_driver_too() -> None:
     with pytest.raises(StoreFull):
         graph.invoke({}, thread="t")
     assert asked(graph.invoke({}, thread="t", busy="reject")) == ["what?"]
+
+
+def test_a_batch_that_is_not_even_taken_ends_the_run(journal: Journal, drive: Drive) -> None:
+    """The journal refuses it where it is handed over, before it is queued: the run fails, and does not wait for ever."""
+
+    def node(state: State) -> State:
+        return state
+
+    graph: Any = StateGraph(State).add_node(drive.node(node)).add_edge(START, "node").compile(checkpointer=journal)
+    with pytest.raises(ValidationError, match="NUL"):
+        drive.invoke(graph, {"said": "a"}, on("t", metadata={"note": "a\x00b"}))
+    assert drive.invoke(graph, {"said": "b"}, on("t")) == {"said": "b"}

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from support.pg import PgServer, missing
+from support.pg import PgServer, missing, shared
 
 
 @pytest.fixture(scope="session")
-def pg() -> Iterator[PgServer]:
+def pg() -> PgServer:
     if why := missing():
         pytest.fail(why)
-    server = PgServer()
-    yield server
-    server.remove()
+    return shared()
 
 
 @pytest.fixture

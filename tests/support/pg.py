@@ -6,6 +6,7 @@ then they run as an unprivileged user.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import itertools
@@ -180,6 +181,14 @@ class PgServer:
         from lawful.stores.postgres_store import PostgresStore
 
         return PostgresStore(url or self.url(), schema=schema or self.schema(), **options)
+
+
+@cache
+def shared() -> PgServer:
+    """The server of this test process, started when it is first asked for and removed at the end."""
+    server = PgServer()
+    atexit.register(server.remove)
+    return server
 
 
 @contextlib.contextmanager

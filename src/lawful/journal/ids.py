@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from lawful.core.errors import InvalidThreadId, ValidationError
+from lawful.core.secret import holds, texts
 
 _chance = random.Random()  # not the global generator: a program that seeds that one would repeat ids over processes
 _FRESH = 62
@@ -65,7 +66,7 @@ def thread_key(thread: Any) -> str:
     """The thread id as it is stored: a str as it is, an int or a UUID as text.
 
     Raises: InvalidThreadId for anything else (a bool too), and for text that is empty, longer than 255 characters, or
-    holds control characters or lone surrogates.
+    holds control characters, lone surrogates or the text of a `Secret`.
     """
     if type(thread) is str:
         text = thread
@@ -82,6 +83,8 @@ def thread_key(thread: Any) -> str:
             f"a thread id must not hold control characters or lone surrogates (U+{ord(bad[0]):04X} at {bad.start()})",
             ascii(text),
         )
+    if (secrets := texts()) and holds(text, secrets):
+        raise _refused("a thread id must not hold the text of a Secret", text)
     return text
 
 

@@ -305,7 +305,10 @@ class AsyncDriver(Driver):
             else:
                 self.local.append(o.Committed())
             return
-        deal.journal.submit(batch, self._committed)
+        try:
+            deal.journal.submit(batch, self._committed)
+        except BaseException as error:  # noqa: BLE001 - the seam again: what was not even taken will never be told
+            self.local.append(o.CommitRefused(error))
 
     def _committed(self, error: BaseException | None) -> None:
         self.post_from_thread(o.Committed() if error is None else o.CommitRefused(error))
