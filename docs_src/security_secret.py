@@ -1,3 +1,5 @@
+"""A secret is used by a node and refused by what would keep it."""
+
 from typing import Annotated, Any, TypedDict
 
 from lawful import START, MemoryJournal, Runtime, Secret, StateGraph, untracked
