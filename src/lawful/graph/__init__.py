@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from lawful.graph.snapshot import PregelTask as PregelTask
     from lawful.graph.snapshot import StateSnapshot as StateSnapshot
     from lawful.graph.streams import StreamMode as StreamMode
+    from lawful.graph.updates import StateUpdate as StateUpdate
 
 _WHERE = {
     "lawful.core.reducers": ("add_messages", "append"),
@@ -76,6 +77,7 @@ _WHERE = {
     "lawful.graph.runtime": ("Runtime", "StreamWriter", "get_config", "get_runtime", "get_store", "get_stream_writer"),
     "lawful.graph.snapshot": ("PregelTask", "StateSnapshot"),
     "lawful.graph.streams": ("StreamMode",),
+    "lawful.graph.updates": ("StateUpdate",),
 }  # fmt: skip
 __all__ = [name for names in _WHERE.values() for name in names]  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__, __dir__ = face(globals(), {name: module for module, names in _WHERE.items() for name in names})

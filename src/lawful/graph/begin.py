@@ -131,7 +131,7 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
         m.step = -2
     else:
         dropped = [m.program.nodes[n] for n in seed.restored.head.names if n in m.program.nodes]
-    parts = _discard(m, dropped)
+    parts = discard(m, dropped)
     m.step += 1
     m.stop = m.step + 1 + m.limits.recursion
     m.parent = m.checkpoint if seed.restored is not None else None
@@ -148,6 +148,8 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
         for name in set(m.ran):
             m.visits[name] = m.visits.get(name, 0) + 1
     if m.recorder is not None:
+        if seed.fork and seed.restored is not None:
+            m.recorder.of = seed.restored.row.id
         m.record("input", parts, [], [], drop=seed.restored is not None and not seed.fork)
         if m.listener is not None:
             m.listener.checkpointed(m)
@@ -156,7 +158,7 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     return _started(m, start, writes)
 
 
-def _discard(m: Machine, dropped: Sequence[Node]) -> list[tuple[int, bytes]]:
+def discard(m: Machine, dropped: Sequence[Node]) -> list[tuple[int, bytes]]:
     """New input ends an unfinished step: its triggers are consumed, what its tasks had saved is dropped."""
     program = m.program
     if not dropped or not (program.consuming or program.clearing):
@@ -199,13 +201,19 @@ def _go_on(m: Machine, seed: Seed) -> Sequence[o.Order]:
 def _branch(m: Machine, restored: Restored) -> None:
     """Replay from an older checkpoint: a sibling of what followed it, with nothing that followed it."""
     restored.saved, restored.answers = {}, {}
-    m.parent, m.checkpoint = m.checkpoint, m.new_id()
+    assert m.recorder is not None
+    m.recorder.of = restored.row.id
+    # A nested graph may go on in a namespace of its own: there nothing comes before.
+    m.parent, m.checkpoint = (m.checkpoint if restored.row.ns == m.ns else None), m.new_id()
     m.step += 1
     m.null_parts, m.null_refs = [], ()
     m.rebase()
     stand(m, restored)
-    m.ran = ()
     m.source = "fork"
+    aim: Any = m.run.shared.get("aim")
+    if aim is not None:
+        aim.follow(restored, m.program, m.tasks)
+    m.ran = (START,) if restored.row.source == "input" else tuple(restored.head.ran)
     m.record("fork", [], [], [], drop=False, whole=True)
     if m.listener is not None:
         m.listener.checkpointed(m)
@@ -317,4 +325,4 @@ def _write_null(m: Machine, null: Task) -> None:
         m.dirty.extend(m.recorder.null_records(m.checkpoint, m.null_parts, m.null_refs, [null.chunks]))
 
 
-__all__ = ["NULL_TASK", "Seed", "begin", "stand"]
+__all__ = ["NULL_TASK", "Seed", "begin", "discard", "stand"]

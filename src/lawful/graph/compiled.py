@@ -14,6 +14,7 @@ from lawful.core.lazy import late
 from lawful.core.questions import Principal, Question, Reply
 from lawful.core.signals import ControlSignal
 from lawful.graph import orders as o
+from lawful.graph.changes import Changes, config_at
 from lawful.graph.command import UNSET, Command
 from lawful.graph.component import AsComponent
 from lawful.graph.config import names
@@ -31,14 +32,12 @@ from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
 from lawful.graph.streams import Hub, shape_of
 from lawful.graph.task import Task
-from lawful.graph.updates import StateUpdate, update
 from lawful.graph.validate import check_breakpoints
-from lawful.graph.views import Views
 
 S = TypeVar("S")
 
 
-class CompiledStateGraph(Views, AsComponent[S], Generic[S]):
+class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
     """A graph ready to run. Made by `StateGraph.compile`; immutable but for ``step_timeout``."""
 
     def __init__(
@@ -255,6 +254,17 @@ class CompiledStateGraph(Views, AsComponent[S], Generic[S]):
         """As `resume`, in this thread."""
         return self.run_sync(_answers(replies), thread=thread, by=_who(by), **options)
 
+    async def replay(self, at: Any, **options: Any) -> RunResult[S]:
+        """Run again, on a new branch, everything after a checkpoint (its config or `StateSnapshot`), and nothing before.
+
+        Questions are asked again; effects that were performed are told again by the ledger, not performed.
+        """
+        return await self.run(None, config_at(at), **options)
+
+    def replay_sync(self, at: Any, **options: Any) -> RunResult[S]:
+        """As `replay`, in this thread."""
+        return self.run_sync(None, config_at(at), **options)
+
     def _typed(self, outcome: o.Outcome, session: Session) -> RunResult[S]:
         thread = session.run.thread
         signals = isinstance(outcome, o.Halted) or (
@@ -324,15 +334,6 @@ class CompiledStateGraph(Views, AsComponent[S], Generic[S]):
     def get_output_jsonschema(self, config: Any = None) -> dict[str, Any]:
         """JSON Schema of the output."""
         return json_schema(self.blueprint.output_schema)
-
-    # Changing
-
-    def update_state(self, config: Any, values: Any, as_node: str | None = None) -> dict[str, Any]:
-        """Write as if a node had returned ``values``; gives the config of the new checkpoint."""
-        return update(self, config, [StateUpdate(values, as_node)])
-
-    async def aupdate_state(self, config: Any, values: Any, as_node: str | None = None) -> dict[str, Any]:
-        return await late("asyncio").to_thread(self.update_state, config, values, as_node)
 
     async def aget_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
         return await late("asyncio").to_thread(lambda: self.get_state(config, subgraphs=subgraphs))

@@ -54,6 +54,8 @@ class Recorder:
         self.registry = program.registry
         self.ns = ns
         self.metadata = metadata
+        self.of: str | None = None
+        """The checkpoint that the next one is branched off, so that what ran from that belongs to another branch."""
         self.known: set[bytes] = set()
         """Digests that the store has already."""
         self.merges: Mapping[str, Any] | None = None
@@ -195,8 +197,9 @@ class Recorder:
             snapshot=snapshot,
             weight=self.weight,
             refs=tuple(dict.fromkeys(all_refs)) if all_refs else (),
-            metadata=self.metadata,
+            metadata=self.metadata if self.of is None else {**self.metadata, "_of": self.of},
         )
+        self.of = None
         out.append(PutCheckpoint(row, expect))
         if drop and parent is not None:
             out.append(DropWrites(self.ns, parent))

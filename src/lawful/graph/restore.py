@@ -217,8 +217,10 @@ class Reader:
                 self.own.extend(w for d in rest for w in d.writes)
 
 
-def restore(program: Program, thread: str, chain: Chain) -> Restored:
+def restore(program: Program, thread: str, chain: Chain, *, bare: bool = False) -> Restored:
     """The state at the chain's last checkpoint, with the saved outcomes of its unfinished step.
+
+    ``bare`` leaves out what a Command wrote beside the step: the checkpoint as it was made.
 
     Raises: CorruptRecord, UnknownType, for bytes that do not decode; nothing is changed by reading.
     """
@@ -237,7 +239,7 @@ def restore(program: Program, thread: str, chain: Chain) -> Restored:
     made = Restored(chain.tip, head, values, visits)
     made.known = set(chain.chunks)
     with reader.reading(chain.tip):
-        _pending(reader, made, chain.writes)
+        _pending(reader, made, [w for w in chain.writes if w.task != NULL_TASK] if bare else chain.writes)
     made.answers = {a.question: reader.decode(a.blob, f"answer to {a.question}") for a in chain.answers}
     made.dropped, made.own, made.merges = reader.dropped, reader.own, reader.merges
     return made

@@ -31,10 +31,10 @@ from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Program
-from lawful.graph.restore import Restored, restore
 from lawful.graph.standing import Limits
 from lawful.graph.streams import Hub
 from lawful.graph.task import Task
+from lawful.graph.travel import Loaded, load_child, load_root
 from lawful.journal.port import Journal
 from lawful.journal.records import Lease
 
@@ -59,6 +59,7 @@ class Graph(Protocol):
     def context_of(self, given: Any) -> Any: ...
     def breakpoints(self, before: Any, after: Any) -> tuple[frozenset[str], frozenset[str]]: ...
     def astream(self, input: Any, config: Any = None, **options: Any) -> Any: ...
+    def program_of(self, ns: str) -> Program: ...
 
 
 class Options:
@@ -290,19 +291,15 @@ class Session:
                 raise EmptyInputError(f"Received no input for {START}", component="graph", operation="invoke")
             return begin(machine, Seed(given, None))
         self.deal = Deal(self.run, journal, not self.nested)
-        restored, head, fork = self._load(journal)
-        if self.nested and not isinstance(given, Command):
-            given = self._nested_input(given, restored)
-        if restored is None and self.target.checkpoint is not None and not self.nested:
-            raise ConfigurationError(
-                f"Thread {self.run.thread!r} has no checkpoint {self.target.checkpoint!r}",
-                component="graph",
-                operation="invoke",
-                details={"thread": self.run.thread or "", "checkpoint": self.target.checkpoint},
-            )
+        loaded = self._load(journal, going_on=given is None or isinstance(given, Command))
+        restored = loaded.restored
+        if self.nested and self.slot is not None and not isinstance(given, Command):
+            given = loaded.input(given, self.slot)
+            if given is None and restored is not None:
+                machine.own = list(restored.own)
         self.goes_on = restored is not None and (given is None or isinstance(given, Command))
         try:
-            return begin(machine, Seed(given, restored, head=head, fork=fork, by=self.options.by))
+            return begin(machine, Seed(given, restored, head=loaded.head, fork=loaded.fork, by=self.options.by))
         except UnknownQuestion as error:
             self._told_already(journal, error.details.get("question", ""))
             raise
@@ -323,26 +320,11 @@ class Session:
                         details={"thread": thread, "question": question},
                     )
 
-    def _load(self, journal: Journal) -> tuple[Restored | None, str | None, bool]:
-        thread, ns = self.run.thread or "", self.machine.ns
-        tip = journal.chain(thread, ns)
-        if tip is None:
-            return None, None, False
-        head = tip.tip.id
-        wanted = self.target.checkpoint if not self.nested else None
-        if wanted is None or wanted == head:
-            return restore(self.graph.program, thread, tip), head, False
-        chain = journal.chain(thread, ns, wanted)
-        return (restore(self.graph.program, thread, chain) if chain is not None else None), head, True
-
-    def _nested_input(self, given: Any, restored: Restored | None) -> Any:
-        """Inside a node that runs again, go on where this visit's child stood; in a new visit, take the input."""
-        if restored is None or self.slot is None:
-            return given
-        if restored.row.metadata.get("_task") != self.slot.id:
-            return given
-        self.machine.own = list(restored.own)
-        return None
+    def _load(self, journal: Journal, *, going_on: bool) -> Loaded:
+        if self.nested:
+            return load_child(journal, self.graph, self.run, self.machine.ns)
+        self.graph.program_of(self.target.ns)
+        return load_root(journal, self.graph.program, self.run, self.target, going_on=going_on)
 
     # Ending
 

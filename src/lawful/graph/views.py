@@ -66,7 +66,7 @@ class Views:
         self, journal: Journal, program: Program, target: Target, chain: Chain, *, head: bool, deep: bool
     ) -> StateSnapshot:
         thread = target.thread or ""
-        made = restore(program, thread, chain)
+        made = restore(program, thread, chain, bare=not head)
         self._note_answers(journal, thread, made)
         viewer = Viewer(program, _run(thread), target.ns)
         results = None if head else self._results(journal, program, thread, made)
@@ -170,7 +170,7 @@ class History:
             if row.snapshot is None and row.parent is not None and parent is None:
                 chain = self.journal.chain(self.thread, self.ns, row.id)
                 assert chain is not None
-                made[row.id] = restore(self.program, self.thread, chain)
+                made[row.id] = restore(self.program, self.thread, chain, bare=True)
                 continue
             made[row.id] = self._one(reader, row, parent)
         self._with_pending(made)
@@ -196,7 +196,7 @@ class History:
                 continue
             chain = self.journal.chain(self.thread, self.ns, row.id)
             if chain is not None and (chain.writes or chain.answers):
-                made[row.id] = restore(self.program, self.thread, chain)
+                made[row.id] = restore(self.program, self.thread, chain, bare=True)
 
     def _followers(self) -> dict[str, dict[int, Done]]:
         out: dict[str, dict[int, Done]] = {}
