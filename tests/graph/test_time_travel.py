@@ -190,7 +190,8 @@ def test_a_checkpoint_that_is_not_there_is_refused(drive: Drive, journal: Journa
     """Rules: 153, 162."""
     graph = chain(drive, *counting(calls, "a"), checkpointer=journal)
     drive.invoke(graph, {"log": []}, on("t"))
-    for given in (None, {"log": []}, Command(update={"word": "x"})):
+    inputs: list[Any] = [None, {"log": []}, Command(update={"word": "x"})]
+    for given in inputs:
         with pytest.raises(ConfigurationError, match="no checkpoint 'nope'"):
             drive.invoke(graph, given, on("t", checkpoint="nope"))
     with pytest.raises(ConfigurationError, match="no checkpoint"):
