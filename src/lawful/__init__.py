@@ -7,6 +7,7 @@ from lawful.core.lazy import face
 # A type checker reads this name as true; importing it from typing would cost more than all else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.agents import Agent as Agent
     from lawful.core import codec as codec
     from lawful.core.errors import Error as Error
     from lawful.core.errors import Failure as Failure
@@ -71,8 +72,13 @@ if TYPE_CHECKING:
     from lawful.graph import untracked as untracked
     from lawful.journal.memory import MemoryJournal as MemoryJournal
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
+    from lawful.tools import Toolset as Toolset
+    from lawful.tools import tool as tool
 else:
     _TABLE = {
+        "Agent": "lawful.agents.agent",
+        "Toolset": "lawful.tools.toolset",
+        "tool": "lawful.tools.definition",
         "StateGraph": "lawful.graph",
         "START": "lawful.graph",
         "END": "lawful.graph",

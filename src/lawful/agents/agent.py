@@ -1,0 +1,258 @@
+"""`Agent`: a model with tools and instructions as a value; ask it, stream it, or put it into a graph or a pipeline."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+
+from lawful.agents.answer import Answer
+from lawful.agents.loop import Remember, build_agent_loop
+from lawful.agents.middleware.base import Middleware
+from lawful.agents.shape import shape_of
+from lawful.agents.state import AgentState
+from lawful.core.errors import ConfigurationError, Failure, nearest
+from lawful.core.events import Event, LLMChunk, Usage
+from lawful.core.lazy import late
+from lawful.core.messages import Message, coerce
+from lawful.core.questions import Principal, Reply
+from lawful.core.result import Err, Ok, Result
+from lawful.graph.compiled import CompiledStateGraph
+from lawful.graph.outcome import Done, Failed, Paused
+from lawful.models.port import ChatModel, MessageLike
+from lawful.tools.definition import AnyTool, Tool, tool
+from lawful.tools.dispatch import OnError
+from lawful.tools.gates import Rules
+from lawful.tools.toolset import Toolset
+
+Out = TypeVar("Out")
+AgentPrompt: TypeAlias = str | Message | Sequence[MessageLike]
+"""A text, a message, or a conversation."""
+
+
+class AgentOptions(TypedDict, total=False):
+    """What `Agent` takes beside its model and its output type."""
+
+    tools: Toolset | Sequence[Any]
+    instructions: str
+    name: str
+    middleware: Sequence[Middleware]
+    journal: Any
+    rules: Rules
+    max_rounds: int
+    output_attempts: int
+    memory: Remember | None
+    on_error: OnError
+    store: Any
+    context_schema: Any
+
+
+@dataclass(frozen=True, init=False)
+class Agent(Generic[Out]):
+    """A model that calls tools until it can answer.
+
+    ``Agent("demo", tools=[weather]).invoke("Do I need a coat in Lyon?").text``
+
+    ``model`` is a name such as "openai:gpt-5", "anthropic:...", "ollama:..." or "demo" (a stand-in without a key that says
+    it is one), or a `ChatModel`. ``tools`` are functions, `@tool` and `@effect` functions, or a `Toolset`. ``output`` is
+    the type of the answer. ``journal`` keeps threads: a journal, or the path of a SQLite file.
+
+    Raises: ConfigurationError, for a model, tool, output type or middleware that cannot be.
+    """
+
+    model: ChatModel[Any]
+    tools: Toolset
+    name: str
+    graph: CompiledStateGraph[AgentState] = field(repr=False, compare=False)
+    """The loop as a state graph: look at it, draw it, hold it in another graph."""
+
+    _shape: Any = field(repr=False, compare=False)
+    _kept: bool = field(repr=False, compare=False)
+    """Whether the journal was the caller's."""
+
+    @overload
+    def __init__(
+        self: Agent[str], model: str | ChatModel[Any], *, output: None = None, **options: Unpack[AgentOptions]
+    ) -> None: ...
+    @overload
+    def __init__(self, model: str | ChatModel[Any], *, output: type[Out], **options: Unpack[AgentOptions]) -> None: ...
+    def __init__(self, model: str | ChatModel[Any], *, output: Any = None, **options: Unpack[AgentOptions]) -> None:
+        known = AgentOptions.__annotations__
+        odd = next((name for name in options if name not in known), None)
+        if odd is not None:
+            raise ConfigurationError(
+                f"Agent() has no option {odd!r}.{nearest(odd, [*known, 'output'])}",
+                component="agents",
+                operation="Agent",
+            )
+        told: dict[str, Any] = dict(options)
+        journal, tools, middleware = told.pop("journal", None), told.pop("tools", ()), told.pop("middleware", ())
+        chosen = late("lawful.models.select", "model")(model) if isinstance(model, str) else model
+        kit = tools if isinstance(tools, Toolset) else Toolset(tools)
+        held = {
+            "model": chosen,
+            "tools": kit,
+            "name": told.get("name", "agent"),
+            "graph": build_agent_loop(
+                chosen, kit, checkpointer=_journal(journal, kit), extra_middleware=middleware, output=output, **told
+            ),
+            "_shape": shape_of(output),
+            "_kept": journal is not None,
+        }
+        for name, value in held.items():
+            object.__setattr__(self, name, value)
+
+    # Ask
+
+    def invoke(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Answer[Out]:
+        """The answer, in sync code. ``thread`` goes on with a conversation that the journal keeps.
+
+        Raises: the errors of the model, of a tool under ``on_error="stop"``, AgentError when the turn's limits are used
+        up, ParsingError when the answer never fits the output type.
+        """
+        return self._answer(self._raised(self.graph.run_sync(_input(prompt), thread=self._thread(thread), **options)))
+
+    async def ainvoke(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Answer[Out]:
+        """As `invoke`, in asyncio."""
+        return self._answer(self._raised(await self.graph.run(_input(prompt), thread=self._thread(thread), **options)))
+
+    async def run(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
+        """`Done` with the output, `Paused` with questions, or `Failed`, instead of raising."""
+        return self._typed(await self.graph.run(_input(prompt), thread=self._thread(thread), **options))
+
+    def run_sync(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
+        """As `run`, in this thread."""
+        return self._typed(self.graph.run_sync(_input(prompt), thread=self._thread(thread), **options))
+
+    async def resume(
+        self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
+    ) -> Done[Out] | Paused | Failed:
+        """Answer what the agent asked and let it go on; without replies only go on."""
+        return self._typed(await self.graph.resume(thread, *replies, by=by, **options))
+
+    def resume_sync(
+        self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
+    ) -> Done[Out] | Paused | Failed:
+        """As `resume`, in this thread."""
+        return self._typed(self.graph.resume_sync(thread, *replies, by=by, **options))
+
+    # While it goes
+
+    def stream(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Iterator[Event]:
+        """Each `Event` of the turn as it happens; closing the iterator stops the agent."""
+        return self.graph.stream_events(_input(prompt), thread=self._thread(thread), **options)
+
+    def astream(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Any:
+        """As `stream`, async; leave early by ``async with`` to stop it at once."""
+        return self.graph.astream_events(_input(prompt), thread=self._thread(thread), **options)
+
+    def stream_text(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Iterator[str]:
+        """The pieces of text as the model says them."""
+        for event in self.stream(prompt, thread=thread, **options):
+            if isinstance(event, LLMChunk) and event.text:
+                yield event.text
+
+    async def astream_text(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> AsyncIterator[str]:
+        """As `stream_text`, async."""
+        async with self.astream(prompt, thread=thread, **options) as events:
+            async for event in events:
+                if isinstance(event, LLMChunk) and event.text:
+                    yield event.text
+
+    # As a part of something else
+
+    def as_tool(self, *, name: str | None = None, description: str = "") -> Tool[[str], Any]:
+        """The agent as a tool of another: it is given a task in words and returns its answer."""
+
+        async def ask(task: str) -> Any:
+            found = await self.graph.ainvoke(_input(task))
+            return self._value(found["messages"])
+
+        made: AnyTool = tool(
+            name=name or self.name, description=description or f"Ask the agent {self.name}.", undeclared="allow"
+        )(ask)
+        return made
+
+    def as_pipeline(self) -> Any:
+        """The agent as a step: text in, output out, its errors as values."""
+
+        async def ask(prompt: str) -> Result[Any, Any]:
+            match await self.run(prompt):
+                case Done(state):
+                    return Ok(state)
+                case Failed(error):
+                    return Err(error)
+                case Paused():
+                    return Err(
+                        ConfigurationError(
+                            f"agent {self.name!r} asks a question, which a pipeline outside a journaled run cannot wait for",
+                            component=self.name,
+                            operation="as_pipeline",
+                        )
+                    )
+
+        ask.__name__ = self.name
+        return late("lawful.pipeline", "step")(ask)
+
+    # Inside
+
+    def _thread(self, thread: Any) -> Any:
+        """A journaled run needs a thread: one of its own, where none is named."""
+        if thread is None and self.graph.checkpointer is not None:
+            return uuid.uuid4().hex
+        return thread
+
+    def _raised(self, ended: Any) -> Any:
+        if isinstance(ended, Failed):
+            raise ended.error
+        return ended
+
+    def _answer(self, ended: Done[Any] | Paused) -> Answer[Out]:
+        state = ended.state
+        messages: tuple[Message, ...] = tuple(state["messages"])
+        usage: Usage = state.get("usage", Usage())
+        if isinstance(ended, Paused):
+            return Answer("", messages, usage, ended.thread, ended.questions)
+        self._forget(ended.thread)
+        return Answer(messages[-1].text, messages, usage, ended.thread, (), self._value(messages))
+
+    def _typed(self, ended: Any) -> Done[Out] | Paused | Failed:
+        if not isinstance(ended, Done):
+            return ended
+        state = cast("Any", ended).state
+        try:
+            return Done(self._value(state["messages"]), cast("Any", ended).thread)
+        except Failure as error:
+            return Failed(error, state, cast("Any", ended).thread)
+
+    def _value(self, messages: Sequence[Message]) -> Any:
+        shape = self._shape
+        text = messages[-1].text
+        return text if shape is None else shape.read(text)
+
+    def _forget(self, thread: str | None) -> None:
+        """A thread of a journal that nobody gave is over with its turn."""
+        if not self._kept and thread is not None and self.graph.checkpointer is not None:
+            self.graph.checkpointer.delete_thread(thread)
+
+
+def _input(prompt: AgentPrompt) -> dict[str, Any]:
+    """Raises: ParsingError, for what is no message."""
+    many = not isinstance(prompt, str | Message)
+    given: list[Any] = list(prompt) if many else [prompt]
+    return {"messages": [coerce(one) for one in given]}
+
+
+def _journal(given: Any, tools: Toolset) -> Any:
+    """The journal that was given or named; one in memory where a tool may pause the run or is an effect."""
+    if isinstance(given, str | Path):
+        return late("lawful.stores.sqlite", "SQLiteJournal")(given)
+    if given is None and any(_may_pause(one) for one in tools):
+        return late("lawful.journal.memory", "MemoryJournal")()
+    return given
+
+
+def _may_pause(one: AnyTool) -> bool:
+    return one.approval or one.traits.effect or one.traits.risk == "high" or one.traits.sends_out

@@ -1,0 +1,36 @@
+"""What an agent's call gives: the text, the typed output, the conversation, what it took, what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from lawful.core.events import Usage
+from lawful.core.messages import Message
+from lawful.core.questions import Question
+
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Out]):
+    """The end of a turn, or a pause in it."""
+
+    text: str
+    """The plain answer; empty while the agent waits."""
+    messages: tuple[Message, ...]
+    usage: Usage
+    """Of the whole thread so far."""
+    thread: str | None
+    questions: tuple[Question, ...] = ()
+    """What a person must answer before it goes on: ``agent.resume(answer.thread, question.answer(True))``."""
+    value: Out | None = None
+
+    @property
+    def output(self) -> Out:
+        """The answer in the agent's output type. Raises: ValueError while the agent waits."""
+        if self.questions or self.value is None:
+            raise ValueError(
+                "there is no output yet: the agent waits for " + ", ".join(q.name or q.id for q in self.questions)
+            )
+        return self.value

@@ -1,0 +1,255 @@
+"""The one place that builds an agent's graph: a model node, a task for each tool call, and back until it has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, around, checked, hooked
+from lawful.agents.shape import Shape, shape_of
+from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, rounds, this_turn
+from lawful.core.errors import AgentError, ConfigurationError, EmptyInputError, ParsingError
+from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, fresh_id, system
+from lawful.graph.builder import StateGraph
+from lawful.graph.command import END, START, Send
+from lawful.graph.compiled import CompiledStateGraph
+from lawful.models.port import ChatModel
+from lawful.models.values import Reply, Request, ToolSpec
+from lawful.tools.dispatch import OnError, Outcome, dispatch
+from lawful.tools.facts import Facts
+from lawful.tools.gates import Refuse, Rules, Ruling, rule_all
+from lawful.tools.toolset import Toolset
+
+Remember = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
+"""Of the whole conversation, what the model is shown."""
+
+
+def build_agent_loop(
+    llm: ChatModel[Any],
+    tools: Toolset | Sequence[Any] = (),
+    *,
+    checkpointer: Any = None,
+    extra_middleware: Sequence[Middleware] | None = None,
+    name: str = "agent",
+    instructions: str = "",
+    output: Any = None,
+    rules: Rules = Rules(),
+    max_rounds: int = 40,
+    output_attempts: int = 3,
+    memory: Remember | None = None,
+    on_error: OnError = "tell",
+    store: Any = None,
+    context_schema: Any = None,
+) -> CompiledStateGraph[AgentState]:
+    """The loop of an agent as a compiled graph over `AgentState`.
+
+    The model answers; each tool call of its answer becomes a task of its own, ruled by the gates beforehand, so that a
+    pause, a failure or a kill in one touches no other; the results go back to the model until it calls nothing. Hooks of
+    middleware run inside these two nodes: they add no step, and without any the graph is the same.
+
+    Args:
+        rules: The governor's thresholds.
+        max_rounds: How often the model may answer in one turn; the graph's recursion limit is another matter.
+        output_attempts: How often an answer may fail to fit ``output`` before the run fails with a ParsingError.
+
+    Raises: ConfigurationError.
+    """
+    if max_rounds < 1 or output_attempts < 1:
+        raise ConfigurationError(
+            f"max_rounds and output_attempts are at least 1, not {max_rounds} and {output_attempts}",
+            component=name,
+            operation="build",
+        )
+    loop = _Loop(
+        llm,
+        tools if isinstance(tools, Toolset) else Toolset(tools),
+        checked(extra_middleware or ()),
+        name,
+        instructions,
+        shape_of(output),
+        rules,
+        max_rounds,
+        output_attempts,
+        memory,
+        on_error,
+    )
+    graph = StateGraph(AgentState, context_schema=context_schema, name=name)
+    graph.add_node("model", loop.model_node)
+    graph.add_edge(START, "model")
+    if len(loop.tools):
+        graph.add_node("tool", loop.tool_node, input_schema=ToolTask)
+        graph.add_edge("tool", "model")
+    graph.add_conditional_edges(
+        "model", loop.after_model, ["model", "tool", END] if len(loop.tools) else ["model", END]
+    )
+    return graph.compile(checkpointer=checkpointer, store=store, name=name)
+
+
+class _Loop:
+    """What the two nodes need; made once, shared by all runs, never changed."""
+
+    def __init__(
+        self,
+        llm: ChatModel[Any],
+        tools: Toolset,
+        middleware: tuple[Middleware, ...],
+        name: str,
+        instructions: str,
+        shape: Shape | None,
+        rules: Rules,
+        max_rounds: int,
+        output_attempts: int,
+        memory: Remember | None,
+        on_error: OnError,
+    ) -> None:
+        self.llm = llm
+        self.tools = tools
+        self.middleware = middleware
+        self.name = name
+        self.shape = shape
+        self.rules = rules
+        self.max_rounds = max_rounds
+        self.output_attempts = output_attempts
+        self.memory = memory
+        self.on_error: OnError = on_error
+        self.specs = tuple(ToolSpec(one.name, one.description, one.parameters) for one in tools)
+        by_prompt = shape is not None and not llm.profile.schema
+        said = [instructions, shape.prompt() if shape is not None and by_prompt else ""]
+        self.head = (system("\n\n".join(filter(None, said))),) if any(said) else ()
+        self.output = shape.spec if shape is not None and not by_prompt else None
+        self.ask_model = around(middleware, "wrap_model", _call_model)
+        self.ask_tool = around(middleware, "wrap_tool", self._call_tool)
+
+    # The model
+
+    async def model_node(self, state: AgentState) -> dict[str, Any]:
+        """One answer of the model."""
+        messages, facts = state["messages"], state.get("facts", Facts())
+        if not messages:
+            raise EmptyInputError("an agent needs a message to answer", component=self.name, operation="model")
+        self._stop_if_over(messages, facts)
+        turn = Turn(messages, facts, self.name, rounds(this_turn(messages)) + 1)
+        added = await hooked(self.middleware, "before_agent", turn) if turn.round == 1 else []
+        added += await hooked(self.middleware, "before_model", grown(turn, added))
+        reply = await self.ask_model(await self._ask(grown(turn, added)))
+        message = reply.message if reply.message.id is not None else reply.message.named(fresh_id())
+        seen = grown(turn, [*added, message])
+        after = await hooked(self.middleware, "after_model", seen, reply)
+        told = None if message.calls or _broken(message) else self._told_unfit(message, seen.messages)
+        if told is None and not message.calls and not _broken(message):
+            after += await hooked(self.middleware, "after_agent", seen, reply)
+        return {"messages": [*added, message, *after, *([told] if told else [])], "usage": reply.usage}
+
+    async def _ask(self, turn: Turn) -> ModelAsk:
+        shown = turn.messages if self.memory is None else await self.memory(turn.messages)
+        request = Request((*self.head, *shown), tools=self.specs, output=self.output)
+        return ModelAsk(self.llm, request, turn.messages, turn.facts, self.name, turn.round)
+
+    def _stop_if_over(self, messages: Sequence[Message], facts: Facts) -> None:
+        """Raises: AgentError, when the turn's rounds are used up or the model went in circles to the end."""
+        turn = this_turn(messages)
+        done = rounds(turn)
+        if done >= self.max_rounds:
+            raise _over(
+                self.name, "agent_rounds", f"{done} answers without coming to an end: the limit is {self.max_rounds}"
+            )
+        at = last_answer(turn)
+        if at is None:
+            return
+        for ruling in self._rulings(turn, at, facts):
+            if isinstance(ruling, Refuse) and ruling.ends_turn:
+                raise _over(self.name, "agent_loop", ruling.message)
+
+    def _told_unfit(self, message: Message, messages: Sequence[Message]) -> Message | None:
+        """What the model is told of an answer that does not fit. Raises: ParsingError, when it had its last try."""
+        if self.shape is None:
+            return None
+        try:
+            self.shape.read(message.text)
+        except ParsingError as error:
+            tries = 1 + sum(one.name == CHECK for one in this_turn(messages))
+            if tries >= self.output_attempts:
+                raise ParsingError(
+                    f"{error.message} ({tries} attempts)",
+                    component=self.name,
+                    operation="output",
+                    details={**error.details, "attempts": str(tries)},
+                    cause=error,
+                ) from error
+            return Message(
+                "user",
+                (Text(f"{error.message}. Answer again, with nothing but what fits."),),
+                name=CHECK,
+                id=fresh_id(),
+            )
+        return None
+
+    # What follows an answer
+
+    def after_model(self, state: AgentState) -> Any:
+        """A task for each call, another answer, or the end."""
+        messages = state["messages"]
+        at = last_answer(messages)
+        if at is None:
+            return END
+        if messages[-1].name == CHECK:
+            return "model"
+        turn = this_turn(messages)
+        here = last_answer(turn)
+        calls = all_calls(messages[at])
+        if not calls or here is None:
+            return END
+        facts = state.get("facts", Facts())
+        rulings = self._rulings(turn, here, facts)
+        if not len(self.tools):
+            raise ConfigurationError(
+                f"the model called {calls[0].name!r}, but this agent has no tools",
+                component=self.name,
+                operation="model",
+            )
+        return [Send("tool", {"call": c, "ruling": r, "facts": facts}) for c, r in zip(calls, rulings, strict=True)]
+
+    def _rulings(self, turn: Sequence[Message], at: int, facts: Facts) -> list[Ruling]:
+        blocks = [block for block in turn[at].content if isinstance(block, ToolCall | InvalidToolCall)]
+        return rule_all(blocks, self.tools, facts, self.rules, turn[:at])
+
+    # A tool
+
+    async def tool_node(self, state: ToolTask) -> dict[str, Any]:
+        """One call, to its one closing result."""
+        call = state["call"]
+        outcome = await self.ask_tool(
+            ToolAsk(call, self.tools.get(call.name), state["ruling"], state["facts"], self.name)
+        )
+        return {"messages": [outcome.message.named(f"{call.id}:result")], "facts": outcome.facts}
+
+    async def _call_tool(self, ask: ToolAsk) -> Outcome:
+        return await dispatch(ask.call, ask.ruling, self.tools, self.rules, ask.facts, self.on_error)
+
+
+async def _call_model(ask: ModelAsk) -> Reply:
+    return await ask.model.ainvoke(ask.request)
+
+
+def all_calls(message: Message) -> list[ToolCall]:
+    """The calls of a message, those with broken arguments as calls without any: each needs a closing result."""
+    out: list[ToolCall] = []
+    for block in message.content:
+        if isinstance(block, ToolCall):
+            out.append(block)
+        elif isinstance(block, InvalidToolCall):
+            out.append(ToolCall(id=block.id, name=block.name or "unknown", args={}))
+    return out
+
+
+def _broken(message: Message) -> bool:
+    return any(isinstance(block, InvalidToolCall) for block in message.content)
+
+
+def grown(turn: Turn, added: Sequence[Message]) -> Turn:
+    """The turn with further messages."""
+    return Turn([*turn.messages, *added], turn.facts, turn.agent, turn.round) if added else turn
+
+
+def _over(agent: str, code: str, why: str) -> AgentError:
+    return AgentError(f"agent {agent!r}: {why}", component=agent, operation="turn", details={"why": code})

@@ -1,0 +1,1 @@
+"""Middleware: what stands around an agent's model calls and tool calls."""

@@ -1,0 +1,55 @@
+"""What an agent's loop keeps, and what can be read of it without anything else: the turn, its rounds, its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final, TypedDict
+
+from lawful.core.events import Usage
+from lawful.core.messages import Message, ToolCall
+from lawful.core.reducers import add_messages, reducer
+from lawful.tools.facts import Facts, add_facts
+from lawful.tools.gates import Ruling
+
+CHECK: Final = "check"
+"""The name of a message in which the loop itself tells the model that its answer does not fit."""
+
+
+@reducer(unit=Usage, laws=("associative", "commutative"))
+def add_usage(held: Usage, more: Usage) -> Usage:
+    """Tokens add up."""
+    return held + more
+
+
+class AgentState(TypedDict):
+    """The state of an agent's graph; a graph that holds an agent shares ``messages`` with it."""
+
+    messages: Annotated[list[Message], add_messages]
+    facts: Annotated[Facts, add_facts]
+    usage: Annotated[Usage, add_usage]
+
+
+class ToolTask(TypedDict):
+    """What one tool task is sent: a call and what the gates said of it."""
+
+    call: ToolCall
+    ruling: Ruling
+    facts: Facts
+
+
+def this_turn(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages since the user spoke last, theirs included; all of them, if no user spoke."""
+    for at in range(len(messages) - 1, -1, -1):
+        if messages[at].role == "user" and messages[at].name != CHECK:
+            return messages[at:]
+    return messages
+
+
+def rounds(turn: Sequence[Message]) -> int:
+    """How often the model has answered in this turn."""
+    return sum(message.role == "assistant" for message in turn)
+
+
+def last_answer(messages: Sequence[Message]) -> int | None:
+    """The place of the model's last message, or None."""
+    return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "assistant"), None)
