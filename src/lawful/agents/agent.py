@@ -6,14 +6,14 @@ import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from lawful.agents.answer import Answer
 from lawful.agents.loop import Remember, build_agent_loop
 from lawful.agents.middleware.base import Middleware
 from lawful.agents.shape import shape_of
 from lawful.agents.state import AgentState
-from lawful.core.errors import ConfigurationError, Failure, nearest
+from lawful.core.errors import ConfigurationError, Failure
 from lawful.core.events import Event, LLMChunk, Usage
 from lawful.core.lazy import late
 from lawful.core.messages import Message, coerce
@@ -30,23 +30,6 @@ from lawful.tools.toolset import Toolset
 Out = TypeVar("Out")
 AgentPrompt: TypeAlias = str | Message | Sequence[MessageLike]
 """A text, a message, or a conversation."""
-
-
-class AgentOptions(TypedDict, total=False):
-    """What `Agent` takes beside its model and its output type."""
-
-    tools: Toolset | Sequence[Any]
-    instructions: str
-    name: str
-    middleware: Sequence[Middleware]
-    journal: Any
-    rules: Rules
-    max_rounds: int
-    output_attempts: int
-    memory: Remember | None
-    on_error: OnError
-    store: Any
-    context_schema: Any
 
 
 @dataclass(frozen=True, init=False)
@@ -74,35 +57,82 @@ class Agent(Generic[Out]):
 
     @overload
     def __init__(
-        self: Agent[str], model: str | ChatModel[Any], *, output: None = None, **options: Unpack[AgentOptions]
+        self: Agent[str],
+        model: str | ChatModel[Any],
+        *,
+        output: None = None,
+        tools: Toolset | Sequence[Any] = ...,
+        instructions: str = ...,
+        name: str = ...,
+        middleware: Sequence[Middleware] = ...,
+        journal: Any = ...,
+        rules: Rules = ...,
+        max_rounds: int = ...,
+        output_attempts: int = ...,
+        memory: Remember | None = ...,
+        on_error: OnError = ...,
+        store: Any = ...,
+        context_schema: Any = ...,
     ) -> None: ...
     @overload
-    def __init__(self, model: str | ChatModel[Any], *, output: type[Out], **options: Unpack[AgentOptions]) -> None: ...
-    def __init__(self, model: str | ChatModel[Any], *, output: Any = None, **options: Unpack[AgentOptions]) -> None:
-        known = AgentOptions.__annotations__
-        odd = next((name for name in options if name not in known), None)
-        if odd is not None:
-            raise ConfigurationError(
-                f"Agent() has no option {odd!r}.{nearest(odd, [*known, 'output'])}",
-                component="agents",
-                operation="Agent",
-            )
-        told: dict[str, Any] = dict(options)
-        journal, tools, middleware = told.pop("journal", None), told.pop("tools", ()), told.pop("middleware", ())
+    def __init__(
+        self,
+        model: str | ChatModel[Any],
+        *,
+        output: type[Out],
+        tools: Toolset | Sequence[Any] = ...,
+        instructions: str = ...,
+        name: str = ...,
+        middleware: Sequence[Middleware] = ...,
+        journal: Any = ...,
+        rules: Rules = ...,
+        max_rounds: int = ...,
+        output_attempts: int = ...,
+        memory: Remember | None = ...,
+        on_error: OnError = ...,
+        store: Any = ...,
+        context_schema: Any = ...,
+    ) -> None: ...
+    def __init__(
+        self,
+        model: str | ChatModel[Any],
+        *,
+        output: Any = None,
+        tools: Toolset | Sequence[Any] = (),
+        instructions: str = "",
+        name: str = "agent",
+        middleware: Sequence[Middleware] = (),
+        journal: Any = None,
+        rules: Rules = Rules(),
+        max_rounds: int = 40,
+        output_attempts: int = 3,
+        memory: Remember | None = None,
+        on_error: OnError = "tell",
+        store: Any = None,
+        context_schema: Any = None,
+    ) -> None:
         chosen = late("lawful.models.select", "model")(model) if isinstance(model, str) else model
         kit = tools if isinstance(tools, Toolset) else Toolset(tools)
-        held = {
-            "model": chosen,
-            "tools": kit,
-            "name": told.get("name", "agent"),
-            "graph": build_agent_loop(
-                chosen, kit, checkpointer=_journal(journal, kit), extra_middleware=middleware, output=output, **told
-            ),
-            "_shape": shape_of(output),
-            "_kept": journal is not None,
-        }
-        for name, value in held.items():
-            object.__setattr__(self, name, value)
+        graph = build_agent_loop(
+            chosen,
+            kit,
+            checkpointer=_journal(journal, kit),
+            extra_middleware=middleware,
+            name=name,
+            instructions=instructions,
+            output=output,
+            rules=rules,
+            max_rounds=max_rounds,
+            output_attempts=output_attempts,
+            memory=memory,
+            on_error=on_error,
+            store=store,
+            context_schema=context_schema,
+        )
+        held = {"model": chosen, "tools": kit, "name": name, "graph": graph}
+        held |= {"_shape": shape_of(output), "_kept": journal is not None}
+        for key, value in held.items():
+            object.__setattr__(self, key, value)
 
     # Ask
 
