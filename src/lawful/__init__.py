@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lawful.graph import CachePolicy as CachePolicy
     from lawful.graph import Command as Command
     from lawful.graph import CompiledStateGraph as CompiledStateGraph
+    from lawful.graph import DeltaChannel as DeltaChannel
     from lawful.graph import Done as Done
     from lawful.graph import EphemeralValue as EphemeralValue
     from lawful.graph import Failed as Failed
@@ -49,11 +50,14 @@ if TYPE_CHECKING:
     from lawful.graph import Interrupt as Interrupt
     from lawful.graph import LastValue as LastValue
     from lawful.graph import LastValueAfterFinish as LastValueAfterFinish
+    from lawful.graph import MapChannel as MapChannel
     from lawful.graph import MessagesState as MessagesState
     from lawful.graph import NamedBarrierValue as NamedBarrierValue
     from lawful.graph import NamedBarrierValueAfterFinish as NamedBarrierValueAfterFinish
+    from lawful.graph import NodeBuilder as NodeBuilder
     from lawful.graph import Overwrite as Overwrite
     from lawful.graph import Paused as Paused
+    from lawful.graph import Pregel as Pregel
     from lawful.graph import PregelTask as PregelTask
     from lawful.graph import RunResult as RunResult
     from lawful.graph import Runtime as Runtime
@@ -64,10 +68,13 @@ if TYPE_CHECKING:
     from lawful.graph import TimeoutPolicy as TimeoutPolicy
     from lawful.graph import Topic as Topic
     from lawful.graph import UntrackedValue as UntrackedValue
+    from lawful.graph import compose as compose
+    from lawful.graph import entrypoint as entrypoint
     from lawful.graph import get_stream_writer as get_stream_writer
     from lawful.graph import interrupt as interrupt
     from lawful.graph import last as last
     from lawful.graph import push_message as push_message
+    from lawful.graph import task as task
     from lawful.graph import topic as topic
     from lawful.graph import untracked as untracked
     from lawful.journal.memory import MemoryJournal as MemoryJournal
@@ -131,8 +138,15 @@ else:
             "PregelTask",
             "GraphOutput",
             "GraphCallbackHandler",
-            "MessagesState",
             "push_message",
+            "entrypoint",
+            "task",
+            "Pregel",
+            "NodeBuilder",
+            "DeltaChannel",
+            "MapChannel",
+            "compose",
+            "MessagesState",
             "LastValue",
             "AnyValue",
             "EphemeralValue",

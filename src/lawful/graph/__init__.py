@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from lawful.graph.callbacks import GraphCallbackHandler as GraphCallbackHandler
     from lawful.graph.callbacks import GraphInterruptEvent as GraphInterruptEvent
     from lawful.graph.callbacks import GraphResumeEvent as GraphResumeEvent
+    from lawful.graph.channel_forms import BaseChannel as BaseChannel
+    from lawful.graph.channel_forms import DeltaChannel as DeltaChannel
+    from lawful.graph.channel_forms import MapChannel as MapChannel
+    from lawful.graph.channel_forms import compose as compose
     from lawful.graph.channels import AnyValue as AnyValue
     from lawful.graph.channels import BinaryOperatorAggregate as BinaryOperatorAggregate
     from lawful.graph.channels import Channel as Channel
@@ -35,6 +39,8 @@ if TYPE_CHECKING:
     from lawful.graph.command import Send as Send
     from lawful.graph.compiled import AsyncStream as AsyncStream
     from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
+    from lawful.graph.functional import entrypoint as entrypoint
+    from lawful.graph.functional import task as task
     from lawful.graph.managed import IsLastStep as IsLastStep
     from lawful.graph.managed import RemainingSteps as RemainingSteps
     from lawful.graph.messages import MessagesState as MessagesState
@@ -46,6 +52,8 @@ if TYPE_CHECKING:
     from lawful.graph.outcome import RunResult as RunResult
     from lawful.graph.policies import CachePolicy as CachePolicy
     from lawful.graph.policies import TimeoutPolicy as TimeoutPolicy
+    from lawful.graph.pregel import NodeBuilder as NodeBuilder
+    from lawful.graph.pregel import Pregel as Pregel
     from lawful.graph.runtime import Runtime as Runtime
     from lawful.graph.runtime import StreamWriter as StreamWriter
     from lawful.graph.runtime import get_config as get_config
@@ -58,6 +66,10 @@ if TYPE_CHECKING:
     from lawful.graph.updates import StateUpdate as StateUpdate
 
 _WHERE = {
+    "lawful.graph.functional": ("entrypoint", "task"),
+    "lawful.graph.pregel": ("NodeBuilder", "Pregel"),
+    "lawful.graph.channel_forms": ("BaseChannel", "DeltaChannel", "MapChannel", "compose"),
+    "lawful.graph.updates": ("StateUpdate",),
     "lawful.core.reducers": ("add_messages", "append"),
     "lawful.core.retry": ("RetryPolicy",),
     "lawful.graph.builder": ("StateGraph",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -18,6 +19,7 @@ from typing import (
 )
 
 from lawful.core.errors import GraphBuildError, InvalidUpdateError
+from lawful.core.lazy import face
 from lawful.graph.channel_forms import channel_of_form
 from lawful.graph.channels import LAST, MISSING, BinaryOperatorAggregate, Channel, LastValue
 from lawful.graph.command import ROOT, UNSET
@@ -319,3 +321,12 @@ def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[s
             continue
         out.append((key, got))
     return out
+
+
+# LangGraph has these two in a module of this name.
+_FACE = {"StateGraph": "lawful.graph.builder", "CompiledStateGraph": "lawful.graph.compiled"}
+if TYPE_CHECKING:
+    from lawful.graph.builder import StateGraph as StateGraph
+    from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
+else:
+    __getattr__, __dir__ = face(globals(), _FACE)

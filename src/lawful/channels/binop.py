@@ -1,0 +1,15 @@
+"""BinaryOperatorAggregate, at the place where LangGraph has it."""
+
+from __future__ import annotations
+
+from lawful.core.lazy import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lawful.graph.channels import BinaryOperatorAggregate as BinaryOperatorAggregate
+else:
+    _TABLE = {
+        "BinaryOperatorAggregate": "lawful.graph.channels",
+    }
+    __all__ = list(_TABLE)
+    __getattr__, __dir__ = face(globals(), _TABLE)

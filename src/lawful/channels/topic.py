@@ -1,0 +1,15 @@
+"""Topic, at the place where LangGraph has it."""
+
+from __future__ import annotations
+
+from lawful.core.lazy import face
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lawful.graph.channels import Topic as Topic
+else:
+    _TABLE = {
+        "Topic": "lawful.graph.channels",
+    }
+    __all__ = list(_TABLE)
+    __getattr__, __dir__ = face(globals(), _TABLE)

@@ -1,0 +1,33 @@
+"""The long-term store in PostgreSQL, at the place where LangGraph has it (extra ``postgres``)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Self
+
+from lawful.stores import postgres_store
+from lawful.stores.postgres_schema import setup
+
+
+class PostgresStore(postgres_store.PostgresStore):
+    """A `lawful.stores.PostgresStore`; `setup` makes its tables."""
+
+    def __init__(self, url: str, *, schema: str = "lawful", scope: str = "local") -> None:
+        super().__init__(url, schema=schema, scope=scope)
+        self._made_of = url, schema
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, conn_string: str, *, schema: str = "lawful") -> Generator[Self, None, None]:
+        """A store for the time of a ``with`` block."""
+        made = cls(conn_string, schema=schema)
+        try:
+            yield made
+        finally:
+            made.close()
+
+    def setup(self) -> None:
+        """Make or migrate the tables; safe to call each time."""
+        url, schema = self._made_of
+        setup(url, schema=schema)
