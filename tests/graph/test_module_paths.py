@@ -166,8 +166,7 @@ async def test_the_async_savers_open_and_close(tmp_path: Path) -> None:
 
     async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "a.db")) as saver:
         await saver.setup()
-        graph = (
-            StateGraph(dict, strict=False).add_node("n", lambda s: s).add_edge(START, "n").compile(checkpointer=saver)
-        )
+        built = StateGraph(dict[str, int]).add_node("same", same).add_edge(START, "same")
+        graph = built.compile(checkpointer=saver)
         await graph.ainvoke({"a": 1}, thread="t")
         assert graph.get_state("t").values == {"a": 1}
