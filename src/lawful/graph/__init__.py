@@ -89,7 +89,6 @@ _WHERE = {
     "lawful.graph.runtime": ("Runtime", "StreamWriter", "get_config", "get_runtime", "get_store", "get_stream_writer"),
     "lawful.graph.snapshot": ("PregelTask", "StateSnapshot"),
     "lawful.graph.streams": ("StreamMode",),
-    "lawful.graph.updates": ("StateUpdate",),
 }  # fmt: skip
 __all__ = [name for names in _WHERE.values() for name in names]  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__, __dir__ = face(globals(), {name: module for module, names in _WHERE.items() for name in names})
