@@ -25,6 +25,7 @@ class Run:
         "context",
         "deadline",
         "durability",
+        "holder",
         "hub",
         "journal",
         "lease",
@@ -54,6 +55,7 @@ class Run:
         store: Any = None,
         config: Mapping[str, Any] | None = None,
         durability: str = "sync",
+        holder: Slot | None = None,
     ) -> None:
         self.run_id = run_id
         self.parent = parent
@@ -72,6 +74,8 @@ class Run:
         self.store = store
         self.config: Mapping[str, Any] = config or {}
         self.durability = durability
+        self.holder = holder
+        """The attempt that a nested run runs inside."""
         self.shared: dict[str, Any] = parent.shared if parent is not None else {}
         """One dict for a root run and all nested in it: the plain resume value, cancellation, limits."""
 
@@ -106,8 +110,43 @@ class Slot:
     closed: bool = False
     planned: bool = False
     """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
+    asked: bool = False
+    """Set when a question was asked in this attempt: what it gives hangs on a person's answer."""
     counts: dict[str, int] | None = None
     """How many unnamed things of each kind this attempt has asked for so far."""
+    alive: float | None = None
+    """When it last gave a sign of life, on the clock's monotonic scale."""
+    beat: float | None = None
+    """When it last said so itself, by a heartbeat."""
+
+    @property
+    def holder(self) -> Slot | None:
+        """The attempt that this one is part of: that which holds the graph it runs in, or which called it."""
+        return self.run.holder
+
+    def touch(self, beat: bool = False) -> None:
+        """A sign of life of this attempt, and so of all that hold it; safe to call from any thread."""
+        now = self.run.clock.monotonic()
+        slot: Slot | None = self
+        while slot is not None:
+            slot.alive = now
+            if beat:
+                slot.beat = now
+            slot = slot.holder
+
+    def plans(self) -> None:
+        """Mark that an effect was planned in this attempt, and so in all that hold it."""
+        slot: Slot | None = self
+        while slot is not None:
+            slot.planned = True
+            slot = slot.holder
+
+    def asks(self) -> None:
+        """Mark that a question was asked in this attempt, and so in all that hold it."""
+        slot: Slot | None = self
+        while slot is not None:
+            slot.asked = True
+            slot = slot.holder
 
     def __init__(self, run: Run, node: str, step_key: str, visit: int) -> None:
         self.run = run

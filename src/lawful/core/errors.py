@@ -8,7 +8,8 @@ Failure                        what ``except`` catches
 │   ├── EffectDenied, EffectRefused, EffectConflicted, OperationConflict, OperationExists, InvalidTransition, StaleEvidence
 ├── VectorStoreError, DocumentLoaderError, EmbeddingError
 ├── RunnableError              how a run ended
-│   ├── GraphRecursionError, NodeTimeoutError, NodeCancelledError, RunCancelled, ThreadBusy, NotInRun
+│   ├── GraphRecursionError, NodeTimeoutError, NodeCancelledError, RunCancelled, RunTimeoutError, StateTooLarge, RunDrained,
+│   │   ThreadBusy, NotInRun
 ├── ParsingError               a text was not of the form asked for
 ├── NetworkError               the other side was not reached in time
 ├── ConfigurationError         what a build refuses
@@ -23,7 +24,7 @@ Failure                        what ``except`` catches
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from lawful.core.failure import JSON as JSON
 from lawful.core.failure import ErrorContext as ErrorContext
@@ -33,6 +34,8 @@ from lawful.core.failure import bare as bare
 from lawful.core.failure import nearest as nearest
 from lawful.core.failure_json import read_failure
 from lawful.core.lazy import late
+from lawful.core.signals import GraphDrained
+from lawful.core.timed_out import TimedOut
 
 
 class LLMError(Failure):
@@ -134,21 +137,7 @@ Error: TypeAlias = (
 )
 """The closed union of the thirteen, for ``match``; with ``assert_never`` the checker proves that none is forgotten."""
 
-THIRTEEN: tuple[type[Failure], ...] = (
-    LLMError,
-    AgentError,
-    ConversationMemoryError,
-    ToolError,
-    VectorStoreError,
-    DocumentLoaderError,
-    EmbeddingError,
-    RunnableError,
-    ParsingError,
-    NetworkError,
-    ConfigurationError,
-    ValidationError,
-    InternalError,
-)
+THIRTEEN: tuple[type[Failure], ...] = get_args(Error)
 """The same thirteen as values."""
 
 
@@ -206,7 +195,7 @@ class GraphRecursionError(RunnableError, RecursionError):
     code = "graph_recursion_limit"
 
 
-class NodeTimeoutError(RunnableError):
+class NodeTimeoutError(RunnableError, TimedOut):
     """A node ran past its limit; what it wrote is discarded."""
 
     code = "node_timeout"
@@ -223,6 +212,28 @@ class RunCancelled(RunnableError):
     """The run was cancelled from outside, for instance by the policy ``cancel``."""
 
     code = "run_cancelled"
+
+
+class RunTimeoutError(RunnableError, TimeoutError):
+    """The run took longer than its limit; what its finished steps and tasks did is kept."""
+
+    code = "run_timeout"
+
+
+class StateTooLarge(RunnableError):
+    """A step would have made the state larger than its limit; it was not applied."""
+
+    code = "state_too_large"
+
+
+class RunDrained(RunnableError, GraphDrained):
+    """The run was asked to stop after its step, and did; it can be gone on from. ``reason`` is what was said."""
+
+    code = "run_drained"
+
+    @property
+    def reason(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.details.get("reason", "shutdown")
 
 
 class ThreadBusy(RunnableError):

@@ -101,8 +101,11 @@ def latch(slot: Latch, signal: ControlSignal) -> ControlSignal:
 
 
 def find_signal(error: BaseException) -> ControlSignal | None:
-    """The strongest signal in ``error``, exception groups searched to the bottom; questions are gathered."""
-    if isinstance(error, ControlSignal):
+    """The strongest signal in ``error``, exception groups searched to the bottom; questions are gathered.
+
+    An Exception is none, whatever it is beside that: it tells of another run that is over.
+    """
+    if isinstance(error, ControlSignal) and not isinstance(error, Exception):
         return error
     if not isinstance(error, BaseExceptionGroup):
         return None

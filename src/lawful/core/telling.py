@@ -49,7 +49,10 @@ class Stream(Protocol):
 def tell(event: ev.Event) -> None:
     """Tell the listeners of the running attempt's run."""
     slot = current_task.get()
-    if slot is None or slot.closed or slot.run.teller is None:
+    if slot is None or slot.closed:
+        return
+    slot.touch()
+    if slot.run.teller is None:
         return
     slot.run.teller.tell(slot.run, event)
     if slot.run.hub is not None:
@@ -59,7 +62,10 @@ def tell(event: ev.Event) -> None:
 def say(message: Any, *, tags: Sequence[str] | None = None, metadata: Mapping[str, Any] | None = None) -> None:
     """Put a whole message into the ``messages`` mode, unless one of its id was there already."""
     slot = current_task.get()
-    if slot is None or slot.closed or slot.run.hub is None:
+    if slot is None or slot.closed:
+        return
+    slot.touch()
+    if slot.run.hub is None:
         return
     slot.run.hub.say(slot, message, tags=tags, metadata=metadata)
     slot.run.hub.press()
@@ -88,19 +94,27 @@ def model_call(
     """
     slot = slot or current_task.get()
     if slot is None or slot.closed or (slot.run.hub is None and slot.run.teller is None):
-        return ModelCall(None, model, id or fresh_id(), (), None)
-    return ModelCall(slot, model, id or fresh_id(), tuple(tags), metadata)
+        return ModelCall(None, model, id or fresh_id(), (), None, at=slot)
+    return ModelCall(slot, model, id or fresh_id(), tuple(tags), metadata, at=slot)
 
 
 class ModelCall:
     """A call under way; made by `model_call`."""
 
-    __slots__ = ("_ended", "_metadata", "_slot", "_tags", "_told", "id", "model", "usage")
+    __slots__ = ("_at", "_ended", "_metadata", "_slot", "_tags", "_told", "id", "model", "usage")
 
     def __init__(
-        self, slot: Slot | None, model: str, id: str, tags: Sequence[str], metadata: Mapping[str, Any] | None
+        self,
+        slot: Slot | None,
+        model: str,
+        id: str,
+        tags: Sequence[str],
+        metadata: Mapping[str, Any] | None,
+        *,
+        at: Slot | None = None,
     ) -> None:
         self._slot = slot
+        self._at = at
         self.model = model
         self.id = id
         """The id of the message that is being made."""
@@ -110,6 +124,11 @@ class ModelCall:
         self._metadata = metadata
         self._told = False
         self._ended = False
+
+    def alive(self) -> None:
+        """The model is at work, though nobody may listen: the idle limit of its node runs anew."""
+        if self._at is not None and not self._at.closed:
+            self._at.touch()
 
     @property
     def heard(self) -> bool:
@@ -172,6 +191,7 @@ class ModelCall:
             await self._slot.run.hub.room()
 
     def _tell(self, event: ev.Event) -> None:
+        self.alive()
         if self._slot is not None and self._slot.run.teller is not None:
             self._slot.run.teller.tell(self._slot.run, event)
 
@@ -182,6 +202,7 @@ class ModelCall:
             return
         if slot.closed:
             here("a model's stream")
+        slot.touch()
         if slot.run.hub is None:
             return
         slot.run.hub.say(slot, piece, piece=True, tags=self._tags, metadata=self._metadata)

@@ -93,7 +93,7 @@ def alone(slot: Slot, record: IntentRecord, unnamed: bool) -> Generator[None]:
 
 def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     """Execute ``intent`` for a running node, taking along approvals that were answered meanwhile."""
-    slot.planned = True
+    slot.plans()
     if getattr(getattr(slot, "base", None), "answers", None):
         yield Do(lambda: _ruled(slot, kit, intent))
     left: Unknown | None = slot.run.shared.get(RECOVERED, {}).pop(intent.op_id, None)

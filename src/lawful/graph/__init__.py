@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from lawful.graph.command import Send as Send
     from lawful.graph.compiled import AsyncStream as AsyncStream
     from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
+    from lawful.graph.control import RunControl as RunControl
     from lawful.graph.functional import entrypoint as entrypoint
     from lawful.graph.functional import task as task
     from lawful.graph.managed import IsLastStep as IsLastStep
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from lawful.graph.outcome import Paused as Paused
     from lawful.graph.outcome import RunResult as RunResult
     from lawful.graph.policies import CachePolicy as CachePolicy
+    from lawful.graph.policies import Limits as Limits
+    from lawful.graph.policies import NodeError as NodeError
     from lawful.graph.policies import TimeoutPolicy as TimeoutPolicy
     from lawful.graph.pregel import NodeBuilder as NodeBuilder
     from lawful.graph.pregel import Pregel as Pregel
@@ -85,7 +88,8 @@ _WHERE = {
     "lawful.graph.managed": ("IsLastStep", "RemainingSteps"),
     "lawful.graph.messages": ("MessagesState", "push_message"),
     "lawful.graph.outcome": ("Done", "Failed", "GraphOutput", "Paused", "RunResult"),
-    "lawful.graph.policies": ("CachePolicy", "TimeoutPolicy"),
+    "lawful.graph.control": ("RunControl",),
+    "lawful.graph.policies": ("CachePolicy", "Limits", "NodeError", "TimeoutPolicy"),
     "lawful.graph.runtime": ("Runtime", "StreamWriter", "get_config", "get_runtime", "get_store", "get_stream_writer"),
     "lawful.graph.snapshot": ("PregelTask", "StateSnapshot"),
     "lawful.graph.streams": ("StreamMode",),

@@ -47,6 +47,7 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
     slot = here("interrupt")
     if not isinstance(slot, Task):
         raise NotInRun("interrupt works only inside a node of a graph", component="run", operation="interrupt")
+    slot.asks()
     index = "" if name is not None else str(_turn(slot))
     qid = question_id(slot, f"name:{name}" if name is not None else f"index:{index}")
     held = slot.base.answers.get(qid)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lawful.core.context import current_task
-from lawful.core.errors import NodeTimeoutError, ValidationError
+from lawful.core.errors import ValidationError
 from lawful.graph.persist import Recorder
-from lawful.graph.policies import run_timeout
 from lawful.graph.task import ASKED, CANCELLED, DONE, FAILED, Task
 
 _FAILED: Any = object()
@@ -40,7 +39,7 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
 
 def _close(task: Task, raised: bool) -> None:
     """Close the slot; most attempts simply returned."""
-    if raised or task.signal is not None or task.fault is not None:
+    if raised or task.signal is not None or task.fault is not None or task.expired is not None:
         task.settle(raised)
     else:
         task.closed = True
@@ -103,10 +102,7 @@ async def attempt_async(
     try:
         task.begun = True
         task.begin()
-        if node.awaits and node.timeout is None and task.timeout is None:
-            value = await node.call(task.enter(), task)
-        else:
-            value = await _called(task)
+        value = await (node.call(task.enter(), task) if node.awaits and not task.limited else _called(task))
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
         value = _caught(task, error)
         if value is _FAILED:
@@ -118,7 +114,7 @@ async def attempt_async(
         raised, outside = await _route_async(task, cancelling)
     current_task.reset(token)
     _close(task, raised)
-    if outside is not None:
+    if outside is not None and task.expired is None:
         task.status = CANCELLED
         if arrived is None:
             raise outside
@@ -140,27 +136,12 @@ def _from_outside(task: Task, error: BaseException, cancelling: int) -> BaseExce
 
 
 async def _called(task: Task) -> Any:
+    """The call of a node that has a limit, or only async routers."""
     node = task.task_node
-    limit = run_timeout(task.timeout if task.timeout is not None else node.timeout)
-    if limit is None:
-        if node.awaits:
-            return await node.call(task.enter(), task)
-        return await sys.modules["asyncio"].to_thread(node.call, task.enter(), task)  # it only has async routers
-    asyncio = sys.modules["asyncio"]
-    scope = asyncio.timeout(limit)
-    started = task.run.clock.monotonic()
-    try:
-        async with scope:
-            return await node.call(task.enter(), task)
-    finally:
-        if scope.expired():
-            elapsed = task.run.clock.monotonic() - started
-            task.fault = NodeTimeoutError(
-                f"Node {task.node!r} ran for {elapsed:.2f} s, past its limit of {limit} s",
-                component="graph",
-                operation=f"node {task.node!r}",
-                details={"node": task.node, "kind": "run", "elapsed": f"{elapsed:.3f}", "run_timeout": str(limit)},
-            )
+    task.started = task.run.clock.monotonic()
+    if node.awaits:
+        return await node.call(task.enter(), task)
+    return await sys.modules["asyncio"].to_thread(node.call, task.enter(), task)
 
 
 async def _route_async(task: Task, cancelling: int) -> tuple[bool, BaseException | None]:

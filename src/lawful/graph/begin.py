@@ -16,12 +16,13 @@ from lawful.graph.apply import finish, merge, store
 from lawful.graph.calls import Calls
 from lawful.graph.command import ROOT, START, Command
 from lawful.graph.direct import straight_in
+from lawful.graph.handling import placed, standing_handler
 from lawful.graph.machine import Machine
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
 from lawful.graph.restore import Done, Restored, Saved, compatible
 from lawful.graph.standing import subscribed
-from lawful.graph.task import DONE, Task
+from lawful.graph.task import DONE, HANDLED, Task
 
 
 class Seed:
@@ -96,17 +97,33 @@ def stand(m: Machine, restored: Restored) -> None:
             task.given = entry[2]
         elif entry[1] >= 0:
             task.timeout = entry[3]
+            m.timed = m.timed or task.timeout is not None
         task.position = len(tasks)
         saved = restored.saved.get(task.id)
         if saved is not None:
             _saved(task, saved)
         tasks.append(task)
+        if saved is not None and (handler := _handler(m, task, saved, restored)) is not None:
+            tasks.append(handler)
     m.tasks = tasks
     m.standing = True
     planned = {task.id for task in tasks}
     called = {id: saved for id, saved in restored.saved.items() if id not in planned}
     if called:
         m.base.calls = Calls(called)
+
+
+def _handler(m: Machine, task: Task, saved: Saved, restored: Restored) -> Task | None:
+    """The error handler that had taken the task over: it runs again, and the task does not."""
+    handler = standing_handler(m.program, m.base, task, saved.error)
+    if handler is None or m.recorder is None:
+        return None
+    task.status, task.saved = HANDLED, True
+    m.recorder.empty(task)
+    own = restored.saved.get(handler.id)
+    if own is not None:
+        _saved(handler, own)
+    return handler
 
 
 def _saved(task: Task, saved: Saved) -> None:
@@ -300,14 +317,17 @@ def _null_task(m: Machine, command: Command[Any]) -> Task | None:
 
 def _write_null(m: Machine, null: Task) -> None:
     store(m.values, merge(m.program, m.values, (null,)))
-    names = {t.node for t in m.tasks if t.index < 0}
-    pulled = [t for t in m.tasks if t.index < 0]
+    handlers = [t for t in m.tasks if t.origin is not None]
+    planned = [t for t in m.tasks if t.origin is None]
+    names = {t.node for t in planned if t.index < 0}
+    pulled = [t for t in planned if t.index < 0]
     pulled += [m.task(m.program.nodes[n]) for n in dict.fromkeys(null.targets or ()) if n not in names]
     pulled.sort(key=lambda t: t.node)
-    pushed = [t for t in m.tasks if t.index >= 0]
+    pushed = [t for t in planned if t.index >= 0]
     for packet in null.sends or ():
         task = m.task(m.program.nodes[packet.node], len(pushed), packet.arg)
         task.timeout = packet.timeout
+        m.timed = m.timed or task.timeout is not None
         pushed.append(task)
     if not pulled and not pushed and m.program.finishing:  # a deferred node, and nothing else to wait for
         waiting = subscribed(m.program, m.values, finish(m.program, m.values))
@@ -315,6 +335,8 @@ def _write_null(m: Machine, null: Task) -> None:
     m.tasks = [*pulled, *pushed]
     for position, task in enumerate(m.tasks):
         task.position = position
+    for handler in handlers:
+        m.tasks = placed(m.tasks, handler)
     if m.recorder is None:
         return
     m.recorder.seal(null)

@@ -14,6 +14,7 @@ from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
 from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, one_or_many, policies, subgraph_of
 from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
+from lawful.graph.policies import NO_LIMITS, Limits, timeout_of
 from lawful.graph.signature import hints, name_of, parameters, takes_nothing
 from lawful.graph.state import Schema, kind_of, one_channel_a_key, read_schema
 from lawful.graph.validate import check_build
@@ -93,6 +94,7 @@ class StateGraph(Generic[S]):
         name, fn = _named(node, action)
         fn = PipelineNode(fn) if is_pipeline(fn) else fn
         self._check_name(name)
+        timeout_of(timeout, f"Node {name!r}: timeout")
         if self.compiled:
             _log.warning("Adding a node to a graph that has been compiled: the compiled graph does not change.")
         graph = subgraph_of(fn)
@@ -185,6 +187,7 @@ class StateGraph(Generic[S]):
         self, *, retry_policy: Any = None, cache_policy: Any = None, timeout: Any = None, error_handler: Any = None
     ) -> Self:
         """Policies of every node that has none of its own; applied by ``compile``, so the order of calls is free."""
+        timeout_of(timeout, "set_node_defaults: timeout")
         given = {"retry": policies(retry_policy), "cache": cache_policy, "timeout": timeout, "handler": error_handler}
         self.defaults.update({k: v for k, v in given.items() if v})
         return self
@@ -277,8 +280,11 @@ class StateGraph(Generic[S]):
         interrupt_after: Sequence[str] | str | None = None,
         debug: bool = False,
         name: str | None = None,
+        limits: Limits | None = None,
     ) -> CompiledStateGraph[S]:
         """Freeze the graph. ``checkpointer`` takes a Journal, None (a subgraph then inherits), True or False.
+
+        ``cache`` takes a Cache for the nodes that have a cache policy; ``limits`` bounds every run.
 
         Raises: GraphBuildError for what is wrong with the graph; TypeError for another kind of checkpointer.
         """
@@ -306,6 +312,7 @@ class StateGraph(Generic[S]):
             interrupt_before=before,
             interrupt_after=after,
             debug=debug,
+            limits=limits or NO_LIMITS,
         )
 
 

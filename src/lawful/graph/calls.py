@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from lawful.core.context import Slot
 from lawful.core.errors import ValidationError
 from lawful.core.questions import Question
 from lawful.graph import orders as o
@@ -18,7 +19,7 @@ from lawful.graph.channels import LastValue
 from lawful.graph.machine import Machine
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Saved
-from lawful.graph.standing import Limits
+from lawful.graph.sizes import Bounds
 from lawful.graph.task import ASKED, DONE, PUSH, Base, Task
 from lawful.journal.records import PutChunks, PutWrites, Record, TaskWrites
 
@@ -61,6 +62,10 @@ class CallTask(Task):
             h = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
             self._id = f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
         return self._id
+
+    @property
+    def holder(self) -> Slot | None:
+        return self.parent
 
     @property
     def path(self) -> tuple[Any, ...]:
@@ -194,10 +199,11 @@ def machine_of(task: CallTask, program: Program) -> CallMachine:
     """The machine that carries one call out, standing where the calling step stands."""
     base = task.base
     nowhere = frozenset[str]()
-    machine = CallMachine(program, base.run, Limits(2, nowhere, nowhere), ns=base.ns, listener=base.listener)
+    machine = CallMachine(program, base.run, Bounds(2, nowhere, nowhere), ns=base.ns, listener=base.listener)
     machine.base, machine.checkpoint = base, base.checkpoint
     machine.step, machine.stop = base.step - 1, base.step + 1
     machine.tasks = [task]
+    machine.holder = task.parent
     return machine
 
 

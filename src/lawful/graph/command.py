@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, ClassVar, Final, Generic, cast, final
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
+
+from lawful.graph.policies import TimeoutPolicy, timeout_of
 
 N = TypeVar("N", default=Any)
 """Where a Command may go: ``Command[Literal["a", "b"]]`` as a node's return annotation draws these edges."""
@@ -52,12 +56,21 @@ UNSET: Any = Unset()
 class Send(Struct, frozen=True):
     """Run ``node`` in the next step with ``arg`` as its whole input.
 
-    ``timeout`` in seconds replaces the node's own for this one task.
+    ``timeout`` (seconds, a timedelta or a `TimeoutPolicy`) replaces the node's own for this one task.
+
+    Raises: GraphBuildError (a ValueError) for a limit that is not positive.
     """
 
     node: str
     arg: Any
-    timeout: float | None = None
+    timeout: float | timedelta | TimeoutPolicy | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            policy = timeout_of(self.timeout, "Send: timeout")
+            assert policy is not None
+            plain = policy.idle_timeout is None and policy.run_timeout is not None
+            force_setattr(self, "timeout", policy.run_timeout if plain else policy)
 
 
 class Overwrite(Struct, frozen=True):

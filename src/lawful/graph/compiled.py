@@ -12,7 +12,7 @@ from lawful.core.errors import ConfigurationError, Failure, GraphBuildError, Run
 from lawful.core.events import Event
 from lawful.core.lazy import late
 from lawful.core.questions import Principal, Question, Reply
-from lawful.core.signals import ControlSignal
+from lawful.core.signals import ControlSignal, GraphDrained
 from lawful.graph import orders as o
 from lawful.graph.changes import Changes, config_at
 from lawful.graph.command import UNSET, Command
@@ -25,8 +25,20 @@ from lawful.graph.jsonschema import json_schema
 from lawful.graph.nesting import input_view, nested
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
+from lawful.graph.policies import NO_LIMITS, Limits
 from lawful.graph.program import Program
-from lawful.graph.running import AsyncStream, adrive, astream, drive, settled, stream, stream_loop, told, told_v2
+from lawful.graph.running import (
+    AsyncStream,
+    adrive,
+    astream,
+    drained,
+    drive,
+    settled,
+    stream,
+    stream_loop,
+    told,
+    told_v2,
+)
 from lawful.graph.session import Options, Session
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
@@ -51,6 +63,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         interrupt_before: tuple[str, ...] = (),
         interrupt_after: tuple[str, ...] = (),
         debug: bool = False,
+        limits: Limits = NO_LIMITS,
         config: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -62,6 +75,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         self.interrupt_before = interrupt_before
         self.interrupt_after = interrupt_after
         self.debug = debug
+        self.limits = limits
         self.config: Mapping[str, Any] = config or {}
         self.clock = clock
         self.step_timeout: float | None = None
@@ -115,9 +129,10 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         """Run to the end or a pause and return the output keys as a dict (``__interrupt__`` lists open questions).
 
         ``config`` is LangGraph's dict; keywords: ``context``, ``thread``, ``interrupt_before``, ``interrupt_after``,
-        ``durability``, ``busy`` ("queue", "reject", "cancel", "fork"), ``busy_timeout`` (seconds), ``on_event`` (a function,
-        or several, that hears every event). ``version="v2"`` returns a `GraphOutput` instead. ``config["listeners"]``
-        are listeners too, ``config["callbacks"]`` lifecycle handlers.
+        ``durability``, ``busy`` ("queue", "reject", "cancel", "fork"), ``busy_timeout`` (seconds), ``control`` (a
+        `RunControl`), ``limits`` (a `Limits`), ``on_event`` (a function, or several, that hears every event).
+        ``version="v2"`` returns a `GraphOutput` instead. ``config["listeners"]`` are listeners too,
+        ``config["callbacks"]`` lifecycle handlers.
 
         Raises: what a node raised, unchanged; the errors of core/errors.py for everything else.
         """
@@ -280,6 +295,8 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
             case o.Broke(error, output):
                 if output is None:
                     output = session.machine.output(partial=True)
+                if isinstance(error, GraphDrained):
+                    error = drained(error, session)
                 if isinstance(error, Failure):
                     return Failed(error, output, thread)
                 if isinstance(error, ControlSignal):

@@ -79,17 +79,17 @@ def _wrong(name: str, value: Any) -> ConfigurationError:
     )
 
 
-def recursion_limit(config: Mapping[str, Any]) -> int:
+def recursion_limit(config: Mapping[str, Any], default: int | None = None) -> int:
     """Raises: ValueError (a ConfigurationError) for a limit below 1."""
-    limit = config.get("recursion_limit", RECURSION_LIMIT)
+    limit = config.get("recursion_limit", default or RECURSION_LIMIT)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise LimitError(f"recursion_limit must be at least 1, got {limit!r}", component="graph", operation="config")
     return limit
 
 
-def concurrency(config: Mapping[str, Any]) -> int | None:
+def concurrency(config: Mapping[str, Any], default: int | None = None) -> int | None:
     """How many tasks of a step may run at once, or None."""
-    limit = config.get("max_concurrency")
+    limit = config.get("max_concurrency", default)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise LimitError(f"max_concurrency must be at least 1, got {limit!r}", component="graph", operation="config")
     return limit

@@ -20,7 +20,9 @@ from lawful.graph.channels import (
     element_or_whole,
 )
 from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send
+from lawful.graph.handlers import handler_for, handlers
 from lawful.graph.parts import Blueprint, BranchSpec, EdgeSpec, NodeSpec
+from lawful.graph.policies import TimeoutPolicy, limited, timeout_of
 from lawful.graph.program import Join, Node, Program, Router
 from lawful.graph.results import Acceptor
 from lawful.graph.runtime import caller
@@ -126,7 +128,8 @@ class Linker:
         node.defer = spec.defer
         node.retry = spec.retry or g.defaults.get("retry", ())
         node.cache = spec.cache or g.defaults.get("cache")
-        node.timeout = spec.timeout if spec.timeout is not None else (g.defaults.get("timeout") if awaits else None)
+        node.timeout = limited(timeout_of(spec.timeout if spec.timeout is not None else g.defaults.get("timeout")))
+        node.handler = handler_for(g, spec)
         if spec.defer:
             node.inbox = inbox(spec.name)
         self._wire_out(node)
@@ -211,6 +214,7 @@ class Linker:
     def link(self) -> Program:
         g = self.graph
         nodes = {START: self.start(), **{name: self.node(spec) for name, spec in g.nodes.items()}}
+        nodes.update(handlers(g, self.acceptor.accept))
         program = Program(self.name, nodes, self.channels, strict=g.strict)
         program.acceptor = self.acceptor
         program.checks = self.acceptor.checks
@@ -230,7 +234,7 @@ class Linker:
     def registry(self) -> Registry:
         """A registry that knows every class which the schemas name. Raises: ConfigurationError, naming the key."""
         made = default_registry.child()
-        for kind in (Overwrite, Send, Command):
+        for kind in (Overwrite, Send, Command, TimeoutPolicy):
             made.register(kind, id=f"lawful:{kind.__name__}")
         for key in self.state_keys:
             if self.channels[key].tracked:

@@ -12,11 +12,13 @@ from typing import Any
 
 from lawful.core.errors import GraphRecursionError
 from lawful.core.retry import RetryPolicy, policy_for
-from lawful.core.signals import ParentCommand
+from lawful.core.signals import GraphDrained, ParentCommand
 from lawful.graph import orders as o
 from lawful.graph.apply import merge, tried
+from lawful.graph.handling import can_handle, handler_of, placed
 from lawful.graph.standing import Standing
-from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, Task
+from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, HANDLED, Task
+from lawful.graph.timing import alarms, rang
 
 
 class Machine(Standing):
@@ -36,9 +38,15 @@ class Machine(Standing):
             return self.end(o.Broke(self._out_of_steps()))
         if not self.tasks:
             return self.finish(self._done()) if self.recorder is None else self.end(self._done())
+        if self.draining is not None:
+            return self.end(o.Broke(GraphDrained(self.draining)))
         before = self.limits.before
         if before and self.fresh and self._named(before, (t.task_node for t in self.tasks)):
             return self.pause((), "interrupt_before")
+        return self.announce()
+
+    def announce(self) -> Sequence[o.Order]:
+        """Say what is planned, and start it."""
         if self.listener is not None:
             self.listener.planned(self, self.tasks)
         waiting = self.tasks
@@ -49,14 +57,18 @@ class Machine(Standing):
         if not waiting:
             return self.close()
         self.running = len(waiting)
+        return self.start(waiting)
+
+    def start(self, tasks: Sequence[Task]) -> Sequence[o.Order]:
+        """Have an attempt of each made, and an alarm set for those that have a limit."""
         if self.listener is not None:
-            self.listener.started(self, waiting)
-        return (o.Start(waiting),)
+            self.listener.started(self, tasks)
+        return (o.Start(tasks), *alarms(tasks)) if self.timed else (o.Start(tasks),)
 
     def _waiting(self) -> list[Task]:
         """Of the tasks that an earlier run began, those that have to run; what the others wrote is told again."""
         self.standing = False
-        self.ended_tasks = [t for t in self.tasks if t.saved]
+        self.ended_tasks = [t for t in self.tasks if t.saved and t.status != HANDLED]
         self.trouble = any(t.status != DONE for t in self.ended_tasks)
         if self.listener is not None:
             for task in self.ended_tasks:
@@ -80,9 +92,11 @@ class Machine(Standing):
     def _ended(self, event: o.TaskEnded) -> Sequence[o.Order]:
         task = event.task
         if task.status == FAILED and not self.failing and self.cancelled is None:
-            policy = _policy(task)
-            if policy is not None and task.attempt < policy.max_attempts:
-                return self._retry(task, policy)
+            orders = self._forgiven(task)
+            if orders is not None:
+                return orders
+        if self.holder is not None:
+            self.holder.touch()
         self.running -= 1
         self.ended_tasks.append(task)
         if task.status != DONE:
@@ -102,6 +116,15 @@ class Machine(Standing):
             return (*stop, *self.flush())
         return stop
 
+    def _forgiven(self, task: Task) -> Sequence[o.Order] | None:
+        """Another attempt of a failed task, or its error handler's; None where the failure is the run's."""
+        policy = _policy(task)
+        if policy is not None and task.attempt < policy.max_attempts:
+            return self._retry(task, policy)
+        if task.task_node.handler is not None and can_handle(task.error):
+            return self._hand_over(task, task.task_node.handler)
+        return None
+
     def _retry(self, task: Task, policy: RetryPolicy) -> Sequence[o.Order]:
         """Another attempt, in a slot of its own: what is left over of the one before stays closed out."""
         again = task.again()
@@ -110,6 +133,43 @@ class Machine(Standing):
         if self.listener is not None:
             self.listener.retrying(self, task, delay)
         return (o.Sleep(again, delay),)
+
+    def _hand_over(self, task: Task, name: str) -> Sequence[o.Order]:
+        """The error handler takes a failed task over, in this step, once the error is durable."""
+        if self.listener is not None:
+            self.listener.ended(self, task)
+        task.status = HANDLED
+        handler = handler_of(self.program, self.base, task, name)
+        self.tasks = placed(self.tasks, handler)
+        if self.recorder is not None:
+            self.save(task)
+            self.recorder.empty(task)
+        if self.fresh and self._named(self.limits.before, (handler.task_node,)):
+            handler.status = ASKED  # without a question: the run pauses before it
+            return self._ended(o.TaskEnded(handler))
+        self.handling.append(handler)
+        return self.after_commit(self._start_handlers)
+
+    def _start_handlers(self) -> Sequence[o.Order]:
+        """What the handlers take over is durable: start them, unless the step has failed meanwhile."""
+        handlers, self.handling = self.handling, []
+        if not self.failing and self.cancelled is None:
+            if self.listener is not None:
+                self.listener.planned(self, handlers)
+            return self.start(handlers)
+        for handler in handlers:
+            handler.status = CANCELLED
+        self.running -= len(handlers)
+        self.ended_tasks.extend(handlers)
+        self.trouble = True
+        return self.close() if not self.running else ()
+
+    def _rang(self, event: o.Rang) -> Sequence[o.Order]:
+        return rang(event.task, event.now)
+
+    def _drain(self, event: o.DrainAsked) -> Sequence[o.Order]:
+        self.draining = event.reason
+        return ()
 
     def _worth_saving(self, task: Task) -> bool:
         return task.status in (DONE, ASKED, FAILED) or (task.status == CANCELLED and task.error is not None)
@@ -120,9 +180,7 @@ class Machine(Standing):
             task.status = CANCELLED
             return self._ended(o.TaskEnded(task))
         task.status = 0
-        if self.listener is not None:
-            self.listener.started(self, (task,))
-        return (o.Start((task,)),)
+        return self.start((task,))
 
     # Closing a step
 
@@ -139,12 +197,21 @@ class Machine(Standing):
             changed, wrong = tried(self.program, self.values, tasks)
             if wrong is not None:
                 return self.stop_short(o.Broke(wrong))
+        if self.limits.sizes is not None:
+            wrong = self.limits.sizes.refused(self.values, changed, tasks)
+            if wrong is not None:
+                return self.stop_short(o.Broke(wrong))
         self.apply(tasks, changed)
         return self.next_step(tasks)
 
     def close_with(self, tasks: Sequence[Task]) -> Sequence[o.Order]:
         """Close the input phase, whose one task needed no driver; its failure is the caller's, with nothing written."""
-        self.apply(tasks, merge(self.program, self.values, tasks))
+        changed = merge(self.program, self.values, tasks)
+        if self.limits.sizes is not None:
+            wrong = self.limits.sizes.refused(self.values, changed, tasks)
+            if wrong is not None:
+                raise wrong
+        self.apply(tasks, changed)
         return self.next_step(tasks)
 
     def _why_stop(self) -> o.Outcome | None:
@@ -183,7 +250,7 @@ class Machine(Standing):
             if self.recorder is not None:
                 self.listener.checkpointed(self)
         stop_after = self.limits.after
-        if stop_after and self.fresh and self._named(stop_after, (t.task_node for t in ran)):
+        if stop_after and self.fresh and self._named(stop_after, (t.task_node for t in ran if t.status != HANDLED)):
             return self.pause((), "interrupt_after")
         return self.after_commit(self.launch)
 
@@ -259,6 +326,8 @@ class Machine(Standing):
         self.committing = False
         self.dirty, self.then = [], None
         self.recorder = None
+        self.running -= len(self.handling)
+        self.handling = []
         if self.running:
             self.failing = True
             self.cancelled = event.error
@@ -279,6 +348,8 @@ _RULES: dict[type, Callable[[Machine, Any], Sequence[o.Order]]] = {
     o.TaskEnded: Machine._ended,  # pyright: ignore[reportPrivateUsage]
     o.Committed: Machine._committed,  # pyright: ignore[reportPrivateUsage]
     o.TimerFired: Machine._timer,  # pyright: ignore[reportPrivateUsage]
+    o.Rang: Machine._rang,  # pyright: ignore[reportPrivateUsage]
+    o.DrainAsked: Machine._drain,  # pyright: ignore[reportPrivateUsage]
     o.CommitRefused: Machine._refused,  # pyright: ignore[reportPrivateUsage]
     o.Cancelled: Machine._cancelled,  # pyright: ignore[reportPrivateUsage]
 }

@@ -32,6 +32,25 @@ class TimerFired(Struct, frozen=True):
     task: Task
 
 
+class Rang(Struct, frozen=True):
+    """The alarm that was set for a running task; ``now`` is on the clock's monotonic scale."""
+
+    task: Task
+    now: float
+
+
+class Recalled(Struct, frozen=True):
+    """The cache was asked for these tasks; the slots of those it had a result for hold it."""
+
+    tasks: Sequence[Task]
+
+
+class DrainAsked(Struct, frozen=True):
+    """The run is to stop once its step has ended."""
+
+    reason: str
+
+
 class Committed(Struct, frozen=True):
     """What was to be committed is durable."""
 
@@ -48,7 +67,7 @@ class Cancelled(Struct, frozen=True):
     error: BaseException
 
 
-Event: TypeAlias = Began | TaskEnded | TimerFired | Committed | CommitRefused | Cancelled
+Event: TypeAlias = Began | TaskEnded | TimerFired | Rang | Recalled | DrainAsked | Committed | CommitRefused | Cancelled
 
 # Orders
 
@@ -72,6 +91,25 @@ class Sleep(Struct, frozen=True):
     seconds: float
 
 
+class Alarm(Struct, frozen=True):
+    """Feed Rang after ``seconds``, if the task still runs then."""
+
+    task: Task
+    seconds: float
+
+
+class Recall(Struct, frozen=True):
+    """Ask the cache for these tasks, then feed Recalled."""
+
+    tasks: Sequence[Task]
+
+
+class Remember(Struct, frozen=True):
+    """Keep the task's result in the cache; nothing waits for it."""
+
+    task: Task
+
+
 class Commit(Struct, frozen=True):
     """Write these records as one, then feed Committed or CommitRefused."""
 
@@ -88,7 +126,7 @@ class Finish(Struct, frozen=True):
     outcome: Outcome
 
 
-Order: TypeAlias = Start | Cancel | Sleep | Commit | Finish
+Order: TypeAlias = Start | Cancel | Sleep | Alarm | Recall | Remember | Commit | Finish
 
 # Outcomes
 

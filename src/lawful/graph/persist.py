@@ -10,10 +10,12 @@ from typing import Any, Final, cast
 import msgspec
 
 from lawful.core.errors import Failure
+from lawful.core.failure import clean
 from lawful.core.secret import redact
 from lawful.graph.command import START, Send
+from lawful.graph.policies import stored_timeout
 from lawful.graph.program import Program
-from lawful.graph.task import ASKED, DONE, Task
+from lawful.graph.task import ASKED, DONE, HANDLED, Task
 from lawful.journal.delta import charge, due
 from lawful.journal.records import (
     Checkpoint,
@@ -87,6 +89,8 @@ class Recorder:
             body, where = list(task.questions), f"question of node {task.node!r}"
         else:
             body, where = told_error(task.error), f"error of node {task.node!r}"
+            if task.status == HANDLED:
+                body["handler"] = task.task_node.handler
         done = self.encode(body, where)
         task.blob, task.refs, task.chunks = done.blob, done.refs, done.new
 
@@ -100,7 +104,7 @@ class Recorder:
         return [writes, task.targets, [self._packet(s) for s in task.sends]]
 
     def _packet(self, send: Send) -> list[Any]:
-        return [send.node, self.stored_arg(send.arg), send.timeout]
+        return [send.node, self.stored_arg(send.arg), stored_timeout(send.timeout)]
 
     def stored_arg(self, arg: Any) -> Any:
         """A Send's argument without its untracked keys; the running task keeps them."""
@@ -119,6 +123,11 @@ class Recorder:
         self.put_chunks(out, task.chunks)
         out.append(PutWrites(TaskWrites(self.ns, checkpoint, task.id, kind, task.blob or b"", task.refs)))
         return out
+
+    def empty(self, task: Task) -> None:
+        """Let the step's record show a task that failed and was handled: it ran, and wrote nothing."""
+        done = self.encode([[], None, None], f"node {task.node!r}")
+        task.blob, task.refs, task.chunks = done.blob, done.refs, done.new
 
     def null_records(
         self,
@@ -207,7 +216,7 @@ class Recorder:
 
     def _task(self, task: Task) -> list[Any]:
         if task.index >= 0:
-            return [task.node, task.index, self.stored_arg(task.arg), task.timeout]
+            return [task.node, task.index, self.stored_arg(task.arg), stored_timeout(task.timeout)]
         if task.node == START:
             return [task.node, -1, self.stored_arg(task.given)]
         return [task.node, -1]
@@ -237,5 +246,6 @@ def told_error(error: BaseException | None) -> dict[str, Any]:
     return {
         "repr": redact(repr(error)),
         "type": type(error).__qualname__,
+        "text": redact(clean(str(error))),
         "failure": error.to_json() if isinstance(error, Failure) else None,
     }

@@ -104,8 +104,8 @@ class Node:
         self.cache: Any = None
         self.handler: str | None = None
         """The node that takes over when retries are used up."""
-        self.handles: str | None = None
-        """For an error handler: the node it belongs to."""
+        self.handles = False
+        """Whether it is an error handler: no edge leads to it, and none from it."""
         self.defer = False
         self.hidden = False
         self.subgraph: Any = None
@@ -161,6 +161,7 @@ class Program:
         "stream_keys",
         "strict",
         "subscribers",
+        "timed",
         "untracked",
     )  # fmt: skip
 
@@ -179,6 +180,7 @@ class Program:
         self.untracked: frozenset[str] = frozenset(k for k, c in channels.items() if not c.tracked)
         self.consuming = any(n.consumes for n in nodes.values())
         self.plain = not self.clearing and not self.consuming and all(c.kind == LAST for c in channels.values())
+        self.timed = any(n.timeout is not None for n in nodes.values())
         self.joins: dict[str, Join] = {}
         self.input_keys: tuple[str, ...] = ()
         self.output_keys: tuple[str, ...] = ()

@@ -225,10 +225,10 @@ class Acceptor:
     def known(self, task: Task, name: str) -> bool:
         """Whether the node exists; strict: else InvalidUpdateError."""
         nodes = task.program.nodes
-        if name in nodes and name != START:
+        if name in nodes and name != START and not nodes[name].handles:
             return True
         if self.strict:
-            names = [n for n, node in nodes.items() if not node.hidden]
+            names = [n for n, node in nodes.items() if not node.hidden and not node.handles]
             raise InvalidUpdateError(
                 f"Node {task.node!r} goes to {name!r}, which does not exist.{nearest(name, [*names, END])}",
                 component="graph",

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing
 from typing import Any, cast
 
-from lawful.core.errors import ConfigurationError, ThreadBusy
+from lawful.core.errors import ConfigurationError, RunDrained, ThreadBusy
 from lawful.core.lazy import late
-from lawful.core.signals import GraphInterrupt, ParentCommand, latch
+from lawful.core.signals import GraphDrained, GraphInterrupt, ParentCommand, latch
 from lawful.graph import orders as o
 from lawful.graph.command import INTERRUPT, Command
 from lawful.graph.drivers.sync import SyncDriver
@@ -263,7 +263,22 @@ def settled(outcome: o.Outcome, session: Session) -> Any:
                 up = ParentCommand(_addressed(error.command))
                 latch(session.slot, up)
                 raise up
+            if isinstance(error, GraphDrained):
+                if session.nested and session.slot is not None:
+                    latch(session.slot, error)
+                    raise error
+                raise drained(error, session) from None
             raise error
+
+
+def drained(signal: GraphDrained, session: Session) -> RunDrained:
+    """The signal as the error that a caller outside any node sees."""
+    return RunDrained(
+        f"The run stopped after its step, as it was asked to: {signal.reason}. Invoke with None to go on",
+        component="graph",
+        operation="run",
+        details={"reason": signal.reason, "thread": session.run.thread or ""},
+    )
 
 
 def _addressed(command: Command[Any]) -> Command[Any]:

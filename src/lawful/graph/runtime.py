@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, Protocol, TypeVar, get_origin
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec import Struct
 from lawful.core.context import here
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.core.events import Custom
+from lawful.graph.control import RunControl
 from lawful.graph.signature import hints, name_of, parameters
 from lawful.graph.task import Task
 
@@ -74,6 +75,27 @@ class Runtime(Generic[C]):
         """1 for the first try of this task."""
         return self._task.attempt
 
+    def heartbeat(self) -> None:
+        """Say that the node is at work: its idle limit runs anew. Raises: NotInRun once the attempt is over."""
+        if self._task.closed:
+            here("heartbeat")
+        self._task.touch(beat=True)
+
+    @property
+    def control(self) -> RunControl | None:
+        """What the caller passed as ``control=``."""
+        return self._task.run.shared.get("control")
+
+    @property
+    def drain_requested(self) -> bool:
+        """Whether the run was asked to stop once its step has ended."""
+        return self.drain_reason is not None
+
+    @property
+    def drain_reason(self) -> str | None:
+        """Why it was."""
+        return None if self.control is None else self.control.drain_reason
+
     @property
     def execution_info(self) -> ExecutionInfo:
         """Which task, checkpoint and attempt this is."""
@@ -104,6 +126,7 @@ def writer_of(task: Task) -> StreamWriter:
         if task.closed:
             here("stream writer")
         run = task.run
+        task.touch()
         if run.teller is not None:
             run.teller.tell(run, Custom(chunk, task.node))
         if run.hub is not None:
@@ -174,8 +197,10 @@ _BY_NAME: dict[str, Getter] = {
 }
 
 
-def injections(fn: Any, what: str) -> dict[str, Getter]:
+def injections(fn: Any, what: str, more: Mapping[str, tuple[Any, Getter]] | None = None) -> dict[str, Getter]:
     """The parameters after the first that the engine fills, each with how.
+
+    ``more``: further ones by name, each with the type that asks for it too and its getter.
 
     Raises: GraphBuildError, for a parameter that nothing can fill.
     """
@@ -184,16 +209,20 @@ def injections(fn: Any, what: str) -> dict[str, Getter]:
     if len(wanted) <= 1 and not any(p.keyword_only for p in wanted):
         return found
     types = hints(fn)
+    told = more or {}
+    by_name = {**_BY_NAME, **{name: getter for name, (_, getter) in told.items()}}
     for place, parameter in enumerate(wanted):
         if place == 0 and not parameter.keyword_only:
             continue
-        getter = injectable(parameter.name, types.get(parameter.name))
+        hint = types.get(parameter.name)
+        asked = next((getter for typ, getter in told.values() if hint is typ), None)
+        getter = asked or injectable(parameter.name, hint) or by_name.get(parameter.name)
         if getter is not None:
             found[parameter.name] = getter
         elif not parameter.has_default:
             raise GraphBuildError(
                 f"{what} {name_of(fn)!r} has a parameter {parameter.name!r} that nothing can fill."
-                f"{nearest(parameter.name, _BY_NAME)}",
+                f"{nearest(parameter.name, by_name)}",
                 component="graph",
                 operation="add_node",
                 details={"parameter": parameter.name},
@@ -211,9 +240,9 @@ def injectable(name: str, hint: Any) -> Getter | None:
     return _BY_NAME.get(name)
 
 
-def caller(fn: Any, what: str) -> Callable[[Any, Task], Any]:
+def caller(fn: Any, what: str, more: Mapping[str, tuple[Any, Getter]] | None = None) -> Callable[[Any, Task], Any]:
     """How to call ``fn`` with the state and whatever it asks for."""
-    extra = injections(fn, what)
+    extra = injections(fn, what, more)
     if not extra:
         return lambda given, task: fn(given)
 

@@ -20,7 +20,6 @@ from lawful.core.errors import (
     UnknownQuestion,
 )
 from lawful.core.lazy import late
-from lawful.core.questions import Principal
 from lawful.graph import orders as o
 from lawful.graph.answers import won
 from lawful.graph.begin import Seed, begin
@@ -29,9 +28,11 @@ from lawful.graph.config import Target, concurrency, durability_of, metadata_of,
 from lawful.graph.drivers.shared import Deal
 from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
+from lawful.graph.options import Options
 from lawful.graph.persist import Recorder
+from lawful.graph.policies import Limits
 from lawful.graph.program import Program
-from lawful.graph.standing import Limits
+from lawful.graph.sizes import Bounds, Sizes
 from lawful.graph.streams import Hub
 from lawful.graph.task import Task
 from lawful.graph.travel import Loaded, load_child, load_root
@@ -50,6 +51,7 @@ class Graph(Protocol):
     store: Any
     clock: Clock | None
     step_timeout: float | None
+    limits: Limits
     is_async: bool
     async_node: str
 
@@ -62,41 +64,12 @@ class Graph(Protocol):
     def program_of(self, ns: str) -> Program: ...
 
 
-class Options:
-    """What one call may say beside input and config."""
-
-    __slots__ = ("after", "before", "busy", "busy_timeout", "by", "context", "durability", "on_event", "thread")
-
-    def __init__(
-        self,
-        *,
-        context: Any = None,
-        interrupt_before: Sequence[str] | str | None = None,
-        interrupt_after: Sequence[str] | str | None = None,
-        durability: str | None = None,
-        thread: Any = None,
-        busy: str = "queue",
-        busy_timeout: float = 30.0,
-        by: Principal | str = "",
-        on_event: Any = None,
-    ) -> None:
-        self.context = context
-        self.before = interrupt_before
-        self.after = interrupt_after
-        self.durability = durability
-        self.thread = thread
-        self.busy = busy
-        self.busy_timeout = busy_timeout
-        self.by = by
-        self.on_event = on_event
-
-
 class Session:
     """One run from its arguments to its end."""
 
     __slots__ = (
-        "asked_at", "config", "deal", "goes_on", "graph", "held", "hub", "journal", "limit", "machine", "nested", "options",
-        "run", "slot", "target",
+        "asked_at", "bounds", "config", "deal", "goes_on", "graph", "held", "hub", "journal", "limit", "machine", "nested",
+        "options", "run", "slot", "target",
     )  # fmt: skip
 
     def __init__(self, graph: Graph, config: Any, options: Options, hub: Hub | None) -> None:
@@ -109,7 +82,8 @@ class Session:
         self.journal = self._journal()
         self.held: Any = None
         self.hub = hub
-        self.limit = concurrency(self.config)
+        self.bounds = options.limits.within(graph.limits)
+        self.limit = concurrency(self.config, self.bounds.concurrency)
         self.asked_at = 0.0
         self.goes_on = False
         """Whether this run goes on where an earlier one stopped."""
@@ -168,6 +142,7 @@ class Session:
                 store=self.graph.store if self.graph.store is not None else parent.store,
                 config={**parent.config, **self.config},
                 durability=parent.durability,
+                holder=slot,
             )
         else:
             if self.journal is None and self.options.durability is not None:
@@ -193,6 +168,11 @@ class Session:
                 durability=durability_of(self.options.durability),
             )
         equip(run, self.hub, self.options.on_event, self.config)
+        if self.options.control is not None:
+            run.shared["control"] = self.options.control
+        if self.bounds.seconds is not None:
+            until = run.clock.monotonic() + self.bounds.seconds
+            run.deadline = until if run.deadline is None else min(until, run.deadline)
         return run
 
     def _ns(self) -> tuple[str, str]:
@@ -214,15 +194,17 @@ class Session:
         if self.journal is not None:
             recorder = Recorder(graph.program, ns, self._metadata(ns))
         before, after = graph.breakpoints(self.options.before, self.options.after)
-        limits = Limits(
-            recursion_limit(self.config),
+        most = self.bounds.state_bytes
+        bounds = Bounds(
+            recursion_limit(self.config, self.bounds.steps),
             before,
             after,
+            Sizes(graph.program, most) if most is not None else None,
         )
         machine = Machine(
             graph.program,
             run,
-            limits,
+            bounds,
             ns=ns,
             path=path,
             recorder=recorder,
@@ -233,6 +215,8 @@ class Session:
             machine.own = []
             if machine.held is not None:
                 machine.held.transient = graph.checkpointer is not True
+        if machine.drainable and (control := run.shared.get("control")) is not None:
+            machine.draining = control.drain_reason
         return machine
 
     def _metadata(self, ns: str) -> dict[str, Any]:

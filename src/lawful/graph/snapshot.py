@@ -10,11 +10,13 @@ from lawful.core.context import Run
 from lawful.core.questions import Question
 from lawful.graph.apply import store, tried
 from lawful.graph.command import ROOT
+from lawful.graph.handling import standing_handler
 from lawful.graph.persist import parents_of
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Done, Restored
+from lawful.graph.sizes import Sizes
 from lawful.graph.standing import Standing
-from lawful.graph.task import PULL, PUSH, Base, Task
+from lawful.graph.task import HANDLED, PULL, PUSH, Base, Task
 
 
 class PregelTask(NamedTuple):
@@ -75,8 +77,10 @@ def empty(thread: str, ns: str) -> StateSnapshot:
 class Viewer:
     """Makes snapshots for one program and thread."""
 
-    def __init__(self, program: Program, run: Run, ns: str, path: str = "") -> None:
+    def __init__(self, program: Program, run: Run, ns: str, path: str = "", most: int | None = None) -> None:
         self.program = program
+        self.most = most
+        """The state's limit in bytes."""
         self.run = run
         self.ns = ns
         self.path = path
@@ -97,8 +101,19 @@ class Viewer:
         out: list[Task] = []
         for entry in made.head.tasks:
             node = self.program.nodes.get(entry[0]) or _ghost(entry[0])
-            out.append(Task(base, node, entry[1], None))
-        return out
+            task = Task(base, node, entry[1], None)
+            task.position = len(out)
+            out.append(task)
+        return [t for task in out for t in self._with_handler(task, made)]
+
+    def _with_handler(self, task: Task, made: Restored) -> list[Task]:
+        """The task, and the error handler that has taken it over."""
+        saved = made.saved.get(task.id)
+        handler = standing_handler(self.program, task.base, task, saved.error) if saved is not None else None
+        if handler is None:
+            return [task]
+        task.status = HANDLED
+        return [task, handler]
 
     def snapshot(
         self,
@@ -124,11 +139,17 @@ class Viewer:
         open_step = not head
         if head and finished:
             changed, wrong = tried(self.program, values, finished)
-            store(values, changed)
+            if wrong is None and self.most is not None:
+                wrong = Sizes(self.program, self.most).refused(values, changed, finished)
+            store(values, changed if wrong is None else {})
             # After a conflict the last good state is the truth, and the step that it ended is still to be closed.
             open_step = wrong is not None
-        shown = tuple(self._task(t, i, made, results or {}, states or {}) for i, t in enumerate(tasks))
-        waiting = [t.node for t in tasks if open_step or (s := made.saved.get(t.id)) is None or s.done is None]
+        shown = tuple(self._task(t, t.position, made, results or {}, states or {}) for t in tasks)
+        waiting = [
+            t.node
+            for t in tasks
+            if t.status != HANDLED and (open_step or (s := made.saved.get(t.id)) is None or s.done is None)
+        ]
         parents = parents_of(row.metadata)
         return StateSnapshot(
             values=self.program.state_view(values),

@@ -14,6 +14,7 @@ from lawful.graph.keeping import Held
 from lawful.graph.orders import Order
 from lawful.graph.persist import Recorder, parents_of
 from lawful.graph.program import Node, Program
+from lawful.graph.sizes import Bounds
 from lawful.graph.task import DONE, Base, Task
 from lawful.journal.ids import new_id
 from lawful.journal.records import Record
@@ -33,17 +34,6 @@ class Listener(Protocol):
     def finished(self, machine: Standing, outcome: Any) -> None: ...
 
 
-class Limits:
-    """What bounds a run and where it pauses by itself."""
-
-    __slots__ = ("after", "before", "recursion")
-
-    def __init__(self, recursion: int, before: frozenset[str], after: frozenset[str]) -> None:
-        self.recursion = recursion
-        self.before = before
-        self.after = after
-
-
 class Standing:
     """The data of a run, and what can be said and noted of it without running anything."""
 
@@ -55,13 +45,16 @@ class Standing:
         "checkpoint",
         "committing",
         "dirty",
+        "draining",
         "durable",
         "ended_tasks",
         "expect",
         "failing",
         "finished",
         "fresh",
+        "handling",
         "held",
+        "holder",
         "limits",
         "listener",
         "newest",
@@ -85,6 +78,7 @@ class Standing:
         "stop",
         "tasks",
         "then",
+        "timed",
         "trouble",
         "values",
         "visits",
@@ -107,7 +101,7 @@ class Standing:
         self,
         program: Program,
         run: Run,
-        limits: Limits,
+        limits: Bounds,
         *,
         ns: str = "",
         path: str = "",
@@ -159,6 +153,23 @@ class Standing:
         self.source: Any = "input"
         self.shown: Any = None  # of a low-level graph: the output as of the last step that wrote any of it
         self.base: Base
+        self._guard()
+
+    def _guard(self) -> None:
+        """What policies need to know."""
+        self.holder = self.run.holder
+        """For a graph inside a node: the attempt that is alive as long as we are."""
+        self.handling: list[Task] = []
+        """Error handlers that wait until what they take over is durable."""
+        self.draining: str | None = None
+        """Why the run is to stop once its step has ended."""
+        self.timed = self.program.timed
+        """Whether a task may have a limit to its time."""
+
+    @property
+    def drainable(self) -> bool:
+        """Whether stopping between two steps loses nothing: a graph inside a node that keeps no record would."""
+        return self.recorder is not None or self.run.parent is None
 
     def rebase(self) -> None:
         """Start a step on the checkpoint that we stand on."""
@@ -196,7 +207,7 @@ class Standing:
         for index, packet in enumerate(sends):
             task = Task(base, nodes[packet.node], index, packet.arg)
             if packet.timeout is not None:
-                task.timeout = packet.timeout
+                task.timeout, self.timed = packet.timeout, True
             tasks.append(task)
         if self.recorder is not None:
             for position, task in enumerate(tasks):
@@ -374,9 +385,11 @@ class Standing:
         if self.program.direct and not any(k in self.program.output_keys for t in done for k, _ in t.writes):
             return self.shown
         if done:
-            changed, _ = tried(self.program, values, done)
-            values = {**values}
-            store(values, changed)
+            changed, wrong = tried(self.program, values, done)
+            sizes = self.limits.sizes
+            if wrong is None and (sizes is None or sizes.refused(values, changed, done) is None):
+                values = {**values}
+                store(values, changed)
         return self.program.output_view(values)
 
 

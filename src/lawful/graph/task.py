@@ -29,6 +29,8 @@ ASKED: Final = 3
 BUBBLED: Final = 4
 CANCELLED: Final = 5
 DRAINED: Final = 6
+HANDLED: Final = 7
+"""It failed, and its node's error handler has taken over."""
 
 _NONE: list[Any] = []
 """The writes of a task that has not begun; never changed."""
@@ -67,7 +69,17 @@ class Task(Slot):
     swallowed: bool = False
     given: Any = None
     """An input that takes the place of the state's view."""
-    timeout: float | None = None
+    timeout: Any = None
+    """A Send's own limit, in any form of one."""
+    started: float | None = None
+    """When the attempt began, on the clock's monotonic scale; known only where a limit is to be kept."""
+    expired: BaseException | None = None
+    """The limit that the attempt ran past; only a recorded signal wins over it."""
+    origin: Task | None = None
+    """For an error handler's task: the one that failed."""
+    unfit: BaseException | None = None
+    """Why the attempt cannot begin: its cache key could not be made, or what the cache holds cannot be read."""
+    cache_key: Any = None
     called: bool = False
     """Whether it is the call of a `@task`, beside the step's tasks."""
     children: Any = None
@@ -98,7 +110,7 @@ class Task(Slot):
     @property
     def step_key(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Namespace path with visits, node name, and a Send's index."""
-        key = self.task_node.key
+        key = self.task_node.key if self.origin is None else f"{self.origin.task_node.key}%handler"
         tail = key if self.index < 0 else f"{key}#{self.index}"
         return f"{self.base.path}/{tail}" if self.base.path else tail
 
@@ -113,6 +125,8 @@ class Task(Slot):
         if self._id is None:
             base = self.base
             text = f"{base.checkpoint}\x1f{base.ns}\x1f{base.step}\x1f{self.node}\x1f{self.index}"
+            if self.origin is not None:
+                text += f"\x1f{self.origin.node}"
             h = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
             self._id = f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
         return self._id
@@ -130,6 +144,11 @@ class Task(Slot):
     @property
     def triggers(self) -> tuple[str, ...]:
         return self.task_node.triggers if self.index < 0 else (PUSH,)
+
+    @property
+    def limited(self) -> bool:
+        """Whether it may have a limit to its time."""
+        return self.task_node.timeout is not None or self.timeout is not None
 
     # One attempt, in the order the drivers call it
 
@@ -154,6 +173,10 @@ class Task(Slot):
 
     def enter(self) -> Any:
         """The node's input: made now, not when the task was planned, so that copies are not all alive at once."""
+        if self.unfit is not None:
+            raise self.unfit
+        if self.origin is not None:
+            return self.origin.enter()
         if self.index >= 0:
             return self.arg
         node = self.task_node
@@ -218,6 +241,7 @@ class Task(Slot):
         if self.fault is not None:
             self.status, self.error = FAILED, self.fault
         elif signal is None:
+            self.error = self.expired or self.error
             self.status = DONE if self.error is None else FAILED
         else:
             self.error = None
@@ -348,4 +372,4 @@ def recovery_question(task: Task, signal: OutcomeUnknown) -> Question:
     )
 
 
-__all__ = ["ASKED", "BUBBLED", "CANCELLED", "DONE", "DRAINED", "FAILED", "PENDING", "Base", "Router", "Task"]
+__all__ = ["ASKED", "BUBBLED", "CANCELLED", "DONE", "DRAINED", "FAILED", "HANDLED", "PENDING", "Base", "Router", "Task"]

@@ -18,8 +18,8 @@ from lawful.graph.orders import Commit
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Program
 from lawful.graph.restore import Restored, restore
+from lawful.graph.sizes import Bounds
 from lawful.graph.snapshot import config_of, parents_of
-from lawful.graph.standing import Limits
 from lawful.journal.port import Journal
 
 
@@ -153,7 +153,7 @@ class _Update:
         if restored is not None:
             told = {**{k: v for k, v in restored.row.metadata.items() if k.startswith("_") and k != "_of"}, **told}
         recorder = Recorder(self.program, self.target.ns, told)
-        limits = Limits(RECURSION_LIMIT, frozenset(), frozenset())
+        limits = Bounds(RECURSION_LIMIT, frozenset(), frozenset())
         machine = Machine(self.program, self.run, limits, ns=self.target.ns, recorder=recorder)
         machine.expect = head
         if restored is not None:

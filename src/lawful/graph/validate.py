@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import LAST
 from lawful.graph.command import END, ROOT, START, UNSET
+from lawful.graph.handlers import check_handlers, functions, handler_for
 from lawful.graph.parts import Blueprint, EdgeSpec
-from lawful.graph.policies import run_timeout
+from lawful.graph.policies import CachePolicy, limited, timeout_of
 from lawful.graph.signature import hints, is_async
 
 
@@ -21,10 +22,11 @@ def check_build(graph: Blueprint, breakpoints: Sequence[str]) -> None:
     names = set(graph.nodes)
     _check_edges(graph, names)
     _check_branches(graph, names)
-    check_breakpoints(names, breakpoints)
+    check_breakpoints(names | set(functions(graph)), breakpoints)
     _check_timeouts(graph)
     _check_destinations(graph, names)
-    _check_unbuilt(graph)
+    check_handlers(graph)
+    _check_caches(graph)
     if graph.strict:
         _check_joins(graph)
         _check_resets(graph)
@@ -72,20 +74,6 @@ def check_breakpoints(names: set[str], breakpoints: Sequence[str]) -> None:
             raise _refuse(f"Interrupt node {name!r} not found.{nearest(name, names)}", node=name)
 
 
-def _check_unbuilt(graph: Blueprint) -> None:
-    """What LangGraph has and this version has not is refused, so that nobody relies on it."""
-    for spec in graph.nodes.values():
-        handler = spec.handler or graph.defaults.get("handler")
-        cache = spec.cache or graph.defaults.get("cache")
-        limit = spec.timeout if spec.timeout is not None else graph.defaults.get("timeout")
-        idle = getattr(limit, "idle_timeout", None)
-        for what, given in (("error_handler", handler), ("cache_policy", cache), ("idle_timeout", idle)):
-            if given is not None:
-                raise _refuse(
-                    f"Node {spec.name!r}: {what} is not supported by this version", node=spec.name, option=what
-                )
-
-
 def _check_destinations(graph: Blueprint, names: set[str]) -> None:
     for spec in graph.nodes.values():
         for target in spec.destinations or ():
@@ -99,20 +87,32 @@ def _check_destinations(graph: Blueprint, names: set[str]) -> None:
 
 def _check_timeouts(graph: Blueprint) -> None:
     for spec in graph.nodes.values():
-        limit = spec.timeout if spec.timeout is not None else graph.defaults.get("timeout")
+        told = spec.timeout if spec.timeout is not None else graph.defaults.get("timeout")
+        if told is None:
+            continue
+        limit = limited(timeout_of(told, f"Node {spec.name!r}: timeout"))
         if limit is None:
             continue
-        told, limit = limit, run_timeout(limit)
-        if limit is None:
-            limit = told.idle_timeout
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
-            raise _refuse(f"Node {spec.name!r}: timeout is a positive number of seconds, got {limit!r}", node=spec.name)
+        shown = limit.run_timeout or limit.idle_timeout
+        if spec.graph is not None and not spec.graph.is_async:
+            raise _refuse(
+                f"Node {spec.name!r} is a graph of sync functions, which cannot be stopped, so timeout={shown} could not"
+                " hold. Make one of its nodes async, or bound its run: compile(limits=Limits(seconds=...)).",
+                node=spec.name,
+            )
         if spec.graph is None and not is_async(spec.fn):
             raise _refuse(
-                f"Node {spec.name!r} is a sync function and cannot be stopped, so timeout={limit} could not hold."
+                f"Node {spec.name!r} is a sync function and cannot be stopped, so timeout={shown} could not hold."
                 " Make it async, or leave the limit to what it calls.",
                 node=spec.name,
             )
+
+
+def _check_caches(graph: Blueprint) -> None:
+    for spec in graph.nodes.values():
+        policy = spec.cache or graph.defaults.get("cache")
+        if policy is not None and not isinstance(policy, CachePolicy):
+            raise _refuse(f"Node {spec.name!r}: cache_policy takes a CachePolicy, got {policy!r:.80}", node=spec.name)
 
 
 # Joins of which one source can be skipped
@@ -129,6 +129,8 @@ def roots_of(graph: Blueprint) -> dict[str, frozenset[str]]:
             into[edge.target].update(edge.sources)
     chosen = {t for b in graph.branches for t in b.targets or () if t != END}
     chosen |= {d for s in graph.nodes.values() for d in s.destinations or ()}
+    # Where a handler takes a node over, the node's edges are not followed: what comes after it can be skipped.
+    chosen |= {s.name for s in graph.nodes.values() if handler_for(graph, s) is not None}
     found: dict[str, frozenset[str]] = {}
     for name in into:
         seen: set[str] = set()

@@ -8,6 +8,7 @@ from typing import Any
 from lawful.core.context import Run
 from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType
 from lawful.graph.config import Target, target_of
+from lawful.graph.policies import Limits
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
 from lawful.graph.snapshot import StateSnapshot, Viewer, child_ns, config_of, empty
@@ -28,6 +29,7 @@ class Views:
 
     program: Program
     checkpointer: Any
+    limits: Limits
 
     def journal_of(self) -> Journal:
         """Raises: ValueError (a ConfigurationError) without a journal."""
@@ -68,7 +70,7 @@ class Views:
         thread = target.thread or ""
         made = restore(program, thread, chain, bare=not head)
         self._note_answers(journal, thread, made)
-        viewer = Viewer(program, _run(thread), target.ns)
+        viewer = Viewer(program, _run(thread), target.ns, most=self.limits.state_bytes)
         results = None if head else self._results(journal, program, thread, made)
         states = self._states(journal, viewer, made, deep=deep)
         return viewer.snapshot(made, head=head, results=results, states=states)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, cast, get_args, get_origin
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from lawful.graph.command import END, START, Command, Overwrite, Send
 from lawful.graph.link import prepares, write_type
 from lawful.graph.managed import Managed
 from lawful.graph.parts import EdgeSpec, NodeSpec, subgraph_of
-from lawful.graph.policies import TimeoutPolicy
+from lawful.graph.policies import TimeoutPolicy, limited, timeout_of
 from lawful.graph.program import Node, Program
 from lawful.graph.results import Acceptor
 from lawful.graph.runtime import caller
@@ -166,17 +165,10 @@ class Wiring:
                 raise _refuse(f"{what} {key!r}, which is not known.{nearest(key, self.channels)}", channel=key)
 
 
-def checked_timeout(what: str, limit: Any, awaits: bool) -> Any:
-    """``limit``, if it is one that can hold. Raises: GraphBuildError."""
-    if limit is None:
-        return None
-    if isinstance(limit, timedelta):
-        limit = limit.total_seconds()
-    for seconds in (limit.run_timeout, limit.idle_timeout) if isinstance(limit, TimeoutPolicy) else (limit,):
-        number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-        if seconds is not None and (not number or seconds <= 0):
-            raise _refuse(f"{what}: timeout is a positive number of seconds, got {seconds!r}")
-    if not awaits:
+def checked_timeout(what: str, told: Any, awaits: bool) -> TimeoutPolicy | None:
+    """The limit, if it is one that can hold. Raises: GraphBuildError."""
+    limit = limited(timeout_of(told, f"{what}: timeout"))
+    if limit is not None and not awaits:
         raise _refuse(f"{what} is a sync function and cannot be stopped, so a timeout could not hold: make it async")
     return limit
 
@@ -254,7 +246,7 @@ def _node(w: Wiring, n: Wired, acceptor: Acceptor) -> Node:
     node.triggers = n.triggers
     node.consumes = tuple(k for k in n.triggers if type(w.channels[k]).consume is not Channel.consume)
     node.managed = {k: m for k, m in w.managed.items() if k in one_or_several(n.reads)}
-    node.retry, node.cache, node.timeout = n.retry, n.cache, n.timeout
+    node.retry, node.cache, node.timeout = n.retry, n.cache, limited(timeout_of(n.timeout))
     node.metadata = {**n.metadata, **({"tags": list(n.tags)} if n.tags else {})}
     node.subgraph = graph
     return node

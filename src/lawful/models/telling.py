@@ -34,6 +34,7 @@ class Teller:
 
     def delta(self, delta: Delta) -> None:
         if not self._call.heard:
+            self._call.alive()
             return
         match delta:
             case TextDelta(text):

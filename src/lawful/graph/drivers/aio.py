@@ -16,6 +16,7 @@ from lawful.graph.drivers.threads import Pool
 from lawful.graph.machine import Machine
 from lawful.graph.outbox import Outbox
 from lawful.graph.task import CANCELLED, Task
+from lawful.graph.timing import limit_of
 
 
 class AsyncDriver(Driver):
@@ -25,6 +26,7 @@ class AsyncDriver(Driver):
         "_context",
         "_sleeper",
         "_waking",
+        "alarms",
         "cancelling",
         "flying",
         "inbox",
@@ -57,14 +59,16 @@ class AsyncDriver(Driver):
         self.queued: deque[Task] = deque()
         """Tasks that max_concurrency keeps waiting."""
         self.sleeping: dict[Task, asyncio.TimerHandle] = {}
+        self.alarms: dict[Task, asyncio.TimerHandle] = {}
+        """When to look whether a running task is past a limit."""
         self.pool: Pool | None = None
         self.pace: Outbox | None = None
         """The stream's buffer that nodes are held back by, where chunks arise while they run."""
         self._sleeper: asyncio.Future[None] | None = None
         self._waking = False
         self._context: Any = None
-        self.quiet = machine.recorder is None and machine.listener is None and step_timeout is None and not live
-        """Whether nothing has to be done between two steps: no journal, nobody who listens, no limit on a step's time."""
+        self.quiet = not (machine.recorder or machine.listener or self.timed or self.control or live)
+        """Whether nothing has to be done between two steps: no journal, nobody who listens, no time to be kept, no drain."""
 
     async def run(self, orders: Sequence[o.Order]) -> o.Outcome:
         """Carry out the first orders and all that follow, to the end; never leaves a task behind."""
@@ -101,7 +105,7 @@ class AsyncDriver(Driver):
             self._look()
             if self.pace is not None or not (self.local or self.inbox):
                 await self._rest()
-            advance = self.machine.advance
+            advance = self.feed
             while self.outcome is None and not self.chunks:
                 if self.local:
                     event = self.local.popleft()
@@ -151,6 +155,8 @@ class AsyncDriver(Driver):
         if item.task not in self.flying:
             return None  # abandoned: what a stopped task does later is not recorded
         del self.flying[item.task]
+        if self.alarms and (alarm := self.alarms.pop(item.task, None)) is not None:
+            alarm.cancel()
         if self.queued:
             self._fly(self.queued.popleft())
         return item
@@ -207,18 +213,28 @@ class AsyncDriver(Driver):
                     self.sleeping[task] = self.loop.call_later(seconds, self._rise, task)
                 case o.Cancel(tasks):
                     self._cancel(tasks)
+                case o.Alarm(task, seconds):
+                    self.alarms[task] = self.loop.call_later(seconds, self._ring, task)
+                case o.Recall(tasks):
+                    pass
+                case o.Remember(task):
+                    pass
 
     def _rise(self, task: Task) -> None:
         self.sleeping.pop(task, None)
         self.post(o.TimerFired(task))
 
+    def _ring(self, task: Task) -> None:
+        if self.alarms.pop(task, None) is not None:
+            self.post(o.Rang(task, self.machine.run.clock.monotonic()))
+
     async def _start(self, tasks: Sequence[Task]) -> None:
         self.arm()
         # A run that holds a lease may be asked to stop at any time, so its pump stays free to hear of it.
         hearing = self.deal is not None and self.deal.owns_lease
-        if len(tasks) == 1 and not self.flying and not hearing and not self.live and self.step_timeout is None:
+        if len(tasks) == 1 and not self.flying and not hearing and not self.live and not self.timed:
             task = tasks[0]
-            if task.task_node.is_async:
+            if task.task_node.is_async and (not self.machine.timed or limit_of(task) is None):
                 await (self._straight(task) if self.quiet else self._inline(task))
                 return
         for task in tasks:
@@ -358,3 +374,5 @@ class AsyncDriver(Driver):
                 except asyncio.CancelledError:
                     continue
         self.flying.clear()
+        for alarm in self.alarms.values():
+            alarm.cancel()

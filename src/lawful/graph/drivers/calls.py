@@ -198,8 +198,6 @@ def _ended(tasks: list[Any]) -> CallTask:
 def _kept(task: CallTask) -> list[Record]:
     """Tell the caller's slot what it must know, keep the result, and give the records that must be written now."""
     parent = task.parent
-    if task.planned:
-        parent.planned = True
     if task.signal is not None:
         latch(parent, task.signal)  # before it is raised: the caller may never ask for the result, or swallow it
     calls = calls_of(task.base)

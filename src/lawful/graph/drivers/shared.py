@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lawful.core.context import Run
-from lawful.core.errors import RunCancelled
+from lawful.core.errors import RunCancelled, RunTimeoutError
 from lawful.graph import orders as o
+from lawful.graph.control import RunControl
 from lawful.graph.machine import Machine
 from lawful.journal.port import Journal
 from lawful.journal.records import Batch
@@ -65,7 +67,9 @@ class Driver:
 
     __slots__ = (
         "chunks",
+        "control",
         "deal",
+        "feed",
         "limit",
         "live",
         "local",
@@ -73,6 +77,7 @@ class Driver:
         "outcome",
         "step_deadline",
         "step_timeout",
+        "timed",
         "watchful",
     )
 
@@ -97,18 +102,44 @@ class Driver:
         """Events that wait to be fed."""
         self.outcome: o.Outcome | None = None
         self.step_timeout = step_timeout
-        self.watchful = machine.recorder is not None or step_timeout is not None
+        self.timed = step_timeout is not None or machine.run.deadline is not None
+        """Whether time may run out, so that no node may keep the pump from seeing it."""
+        self.watchful = machine.recorder is not None or self.timed
         """Whether to look around after each event: for a request to stop, for a step that is overdue."""
         self.step_deadline: float | None = None
+        self.control: RunControl | None = machine.run.shared.get("control") if machine.drainable else None
+        self.feed: Callable[[o.Event], Sequence[o.Order]] = machine.advance if self.control is None else self._fed
+        """Gives the machine an event."""
+
+    def _fed(self, event: o.Event) -> Sequence[o.Order]:
+        """The same, told first that the run was asked to stop: the step that ends with this event is the last."""
+        reason = None if self.control is None else self.control.drain_reason
+        if reason is not None and self.machine.draining is None:
+            self.machine.advance(o.DrainAsked(reason))
+        return self.machine.advance(event)
 
     def arm(self) -> None:
         """A step begins: its time runs from now."""
+        if not self.timed:
+            return
+        self.step_deadline = self.machine.run.deadline
         if self.step_timeout is not None:
-            self.step_deadline = self.machine.run.clock.monotonic() + self.step_timeout
+            until = self.machine.run.clock.monotonic() + self.step_timeout
+            self.step_deadline = until if self.step_deadline is None else min(until, self.step_deadline)
 
     def overdue(self) -> o.Cancelled | None:
-        """The event of a step that ran out of time, once."""
-        if self.step_deadline is None or self.machine.run.clock.monotonic() < self.step_deadline:
+        """The event of a step or a run that ran out of time, once."""
+        run = self.machine.run
+        if self.step_deadline is None or (now := run.clock.monotonic()) < self.step_deadline:
             return None
         self.step_deadline = None
+        if run.deadline is not None and now >= run.deadline:
+            return o.Cancelled(
+                RunTimeoutError(
+                    f"The run of {self.machine.program.name!r} took longer than its limit",
+                    component="graph",
+                    operation="run",
+                    details={"limit": "seconds", "graph": self.machine.program.name},
+                )
+            )
         return o.Cancelled(TimeoutError(f"Timed out: a step took longer than {self.step_timeout} s"))

@@ -37,10 +37,10 @@ class SyncDriver(Driver):
         self.flying: set[Task] = set()
         self.pool: Pool | None = None
         self.timers: list[tuple[float, int, Task]] = []
-        self.helps = machine.recorder is None and machine.listener is None and step_timeout is None
+        self.helps = machine.recorder is None and machine.listener is None and not self.timed
         """Whether the pump itself may take tasks of a wide step."""
-        self.quiet = self.helps
-        """Whether nothing has to be done between two steps: no journal, nobody who listens, no limit on a step's time."""
+        self.quiet = self.helps and self.control is None
+        """Whether nothing has to be done between two steps: no journal, nobody who listens, no time to be kept, no drain."""
         self.woken = False
         """Whether the inbox holds a None that says: look at the chunks."""
         self._clock = machine.run.clock
@@ -76,7 +76,7 @@ class SyncDriver(Driver):
     def turn(self) -> None:
         """Feed what has come, waiting for it if need be."""
         self._look()
-        advance, local = self.machine.advance, self.local
+        advance, local = self.feed, self.local
         event = None
         if not local or (self.machine.committing and not self.inbox.empty()):
             event = self._wait()
@@ -157,13 +157,19 @@ class SyncDriver(Driver):
                 heapq.heappush(self.timers, (self._clock.monotonic() + seconds, id(task), task))
             case o.Cancel(tasks):
                 self._cancel(tasks)
+            case o.Recall(tasks):
+                pass
+            case o.Remember(task):
+                pass
+            case o.Alarm():
+                pass  # only async nodes have limits, and those run under the other driver
             case o.Start(tasks):
                 self._start(tasks)
 
     def _start(self, tasks: Sequence[Task]) -> None:
         self.arm()
         recorder = self.machine.recorder
-        alone = len(tasks) == 1 and not self.flying and not self.live and self.step_timeout is None
+        alone = len(tasks) == 1 and not self.flying and not self.live and not self.timed
         if alone:
             task = tasks[0]
             if not task.task_node.is_async:
