@@ -38,6 +38,10 @@ def read_message(given: object) -> Message | RemoveMessage:
             return Message(_role(pair[0]), _content(pair[1]))
     if isinstance(given, Mapping):
         return _from_dict(cast("Mapping[str, Any]", given))
+    # A model's reply has its message under this name.
+    inner = getattr(cast("object", given), "message", None)
+    if isinstance(inner, Message):
+        return inner
     what = type(cast("object", given)).__name__
     raise _refuse(f"a message is a Message, a str, (role, content) or a dict with role and content, not {what}")
 

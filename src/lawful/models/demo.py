@@ -84,8 +84,10 @@ def _tool(request: Request, asked: str) -> ToolSpec | None:
     if isinstance(request.tool_choice, Only):
         return next(tool for tool in request.tools if tool.name == request.tool_choice.name)
     heard = _stems(asked)
+    # A word of a tool's name tells more than one of its description.
     scored = [
-        (len(heard & _stems(f"{tool.name} {tool.description}")), -n, tool) for n, tool in enumerate(request.tools)
+        (2 * len(heard & _stems(tool.name)) + len(heard & _stems(tool.description)), -n, tool)
+        for n, tool in enumerate(request.tools)
     ]
     if not scored:
         return None

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from lawful.core.clock import Clock
 from lawful.core.context import Slot
-from lawful.core.errors import Failure, LLMError
+from lawful.core.errors import Failure
 from lawful.core.llm_errors import ModelTimeout
 from lawful.core.retry import RetryPolicy, next_delay, retry_after
 from lawful.models.assembler import Assembler
@@ -35,6 +35,8 @@ class Source(Protocol[ConfigT_contra]):
     def name(self) -> str: ...
     @property
     def retry(self) -> RetryPolicy | None: ...
+    @property
+    def tags(self) -> tuple[str, ...]: ...
     def pieces(self, request: Request, config: ConfigT_contra, /) -> AsyncIterator[Piece]: ...
 
 
@@ -102,7 +104,7 @@ async def _once(
     source: Source[ConfigT], request: Request, config: ConfigT, put: Put | None, slot: Slot | None
 ) -> Reply:
     assembler = Assembler(clock_of(slot).token(), source.provider, source.name)
-    teller = Teller(slot, assembler.message_id, f"{source.provider}:{source.name}")
+    teller = Teller(slot, assembler.message_id, f"{source.provider}:{source.name}", source.tags)
     try:
         # An async generator by the port's word; aclosing wants its aclose.
         stream = cast("AsyncGenerator[Piece, Any]", source.pieces(request, config))
@@ -122,8 +124,3 @@ async def _once(
     if put is not None:
         await put(ended)
     return ended.reply
-
-
-def unfit(provider: str, why: str) -> LLMError:
-    """An answer that cannot be used, though the provider thinks it can."""
-    return LLMError(why, component="models", operation=provider)

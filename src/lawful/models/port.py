@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast, overload
 
 from lawful.core.errors import ConfigurationError, Error, Failure
@@ -20,6 +21,7 @@ from lawful.models.streaming import Stream, SyncStream
 from lawful.models.values import OutputSpec, Profile, Reply, Request, ToolChoice, ToolSpec
 
 ConfigT = TypeVar("ConfigT", bound=ModelConfig)
+T = TypeVar("T")
 Selfish = TypeVar("Selfish", bound="ChatModel[Any]")
 
 MessageLike: TypeAlias = str | Message | tuple[str, str] | Mapping[str, Any]
@@ -49,6 +51,8 @@ class ChatModel(ABC, Generic[ConfigT]):
     profile: Profile = Profile()
     retry: RetryPolicy | None = None
     """What is tried again, as long as nothing of an answer was handed on; None: nothing."""
+    tags: tuple[str, ...] = ()
+    """What a graph's stream knows its calls by; "nostream" keeps them out of the ``messages`` mode."""
     immediate: ClassVar[bool] = False
     """Whether it answers without ever waiting, so that sync callers need no event loop."""
 
@@ -61,6 +65,13 @@ class ChatModel(ABC, Generic[ConfigT]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.component_id}>"
+
+    def tagged(self: Selfish, *tags: str) -> Selfish:
+        """The same model under these tags."""
+        other = copy.copy(self)
+        other.tags = tags
+        other._portal = None
+        return other
 
     @abstractmethod
     def pieces(self, request: Request, config: ConfigT) -> AsyncIterator[Piece]:
@@ -97,10 +108,7 @@ class ChatModel(ABC, Generic[ConfigT]):
         """
         no_loop_here("invoke", "ainvoke")
         settings = self._settings(config)
-        work = drive(self, request_of(prompt, tools, tool_choice, output), settings)
-        if self.immediate and self.retry is None and settings.timeout is None:
-            return at_once(work)
-        return self._bridge().run(work)
+        return self.run_sync(drive(self, request_of(prompt, tools, tool_choice, output), settings), settings)
 
     def astream(
         self,
@@ -203,6 +211,11 @@ class ChatModel(ABC, Generic[ConfigT]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    def run_sync(self, work: Coroutine[Any, Any, T], config: ModelConfig | None = None) -> T:
+        """The result of a coroutine that uses this model, in sync code; for what is built on models."""
+        waits = self.retry is not None or (config or self.config).timeout is not None
+        return at_once(work) if self.immediate and not waits else self._bridge().run(work)
 
     def _settings(self, config: ConfigT | None) -> ConfigT:
         return self.config if config is None else held_to(config, self.config_class, self.component_id)

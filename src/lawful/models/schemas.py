@@ -139,3 +139,42 @@ def _or_null(schema: Any) -> Any:
 
 def _any(node: Any, path: str, losses: list[str]) -> Any:
     return _strict(cast("JSONSchema", node), path, losses) if isinstance(node, dict) else node
+
+
+def without_nulls(value: Any, schema: JSONSchema) -> Any:
+    """``value`` without the nulls that `strict` made possible: those of fields which may be left out but not be null.
+
+    ``schema`` is a plain one.
+    """
+    if isinstance(value, list):
+        inner = schema.get("items")
+        if not isinstance(inner, dict):
+            return cast("list[Any]", value)
+        return [without_nulls(item, cast("JSONSchema", inner)) for item in cast("list[Any]", value)]
+    fields = schema.get("properties")
+    if not isinstance(value, dict) or not isinstance(fields, dict):
+        return cast("Any", value)
+    required = cast("list[str]", schema.get("required") or [])
+    made: JSONSchema = {}
+    for name, held in cast("JSONSchema", value).items():
+        field = cast("JSONSchema", fields).get(name)
+        if (
+            held is None
+            and name not in required
+            and isinstance(field, dict)
+            and not _nullable(cast("JSONSchema", field))
+        ):
+            continue
+        made[name] = without_nulls(held, cast("JSONSchema", field)) if isinstance(field, dict) else held
+    return made
+
+
+def _nullable(schema: JSONSchema) -> bool:
+    kind = schema.get("type")
+    if kind == "null" or (isinstance(kind, list) and "null" in kind):
+        return True
+    if any(_nullable(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()):
+        return True
+    return (
+        "type" not in schema and "anyOf" not in schema and "oneOf" not in schema and None in schema.get("enum", (None,))
+    )

@@ -129,7 +129,7 @@ def _alone(name: str, settings: Mapping[str, Any]) -> ChatModel[Any]:
         raise _refuse(name, f"{name!r} has no settings.")
     if name == "echo":
         return late("lawful.models.fake", "Echo")()
-    return late("lawful.models.demo", "Demo")() if name == "demo" else late("lawful.models.local", "local_model")()
+    return late("lawful.models.demo", "Demo")() if name == "demo" else late("lawful.models.local", "LocalModel")()
 
 
 def _refuse(name: str, why: str) -> ConfigurationError:

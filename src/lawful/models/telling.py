@@ -24,8 +24,8 @@ class Teller:
 
     __slots__ = ("_begun", "_call", "_waiting")
 
-    def __init__(self, slot: Slot | None, span: str, model: str) -> None:
-        self._call = model_call(model, id=span, slot=slot)
+    def __init__(self, slot: Slot | None, span: str, model: str, tags: tuple[str, ...] = ()) -> None:
+        self._call = model_call(model, id=span, tags=tags, slot=slot)
         self._waiting: dict[int, CallDelta] = {}
         """By place, what came of a tool call whose id is not known yet."""
         self._begun: set[int] = set()
