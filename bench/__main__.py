@@ -15,9 +15,9 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import graph
+from bench.suites import graph, pipelines
 
-SUITES = {"graph": graph}
+SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines}
 README = Path(__file__).resolve().parent.parent / "README.md"
 MIN_ROUNDS = 5
 
@@ -66,7 +66,7 @@ def measure(args: argparse.Namespace) -> tuple[dict[str, Any], list[Aim]]:
         ids = ", ".join(output.id for row in suite.rows(sizes) for output in row.outputs)
         raise SystemExit(f"no line has {' or '.join(args.rows)} in its id; there are: {ids}")
     aims = suite.aims(sizes)
-    peers, missing = _names.load(args.peers)
+    peers, missing = _names.load(args.peers, getattr(suite, "MODULES", None))
     result = run(rows, peers, missing, 1 if args.quick else max(MIN_ROUNDS, args.rounds))
     timing.end_loop()
     print(report.text(result, aims))

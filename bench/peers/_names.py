@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -27,15 +27,19 @@ MODULES = {
 }
 
 
-def load(only: Sequence[str] = ()) -> tuple[list[Peer], dict[str, str]]:
-    """The contestants that can be imported, and for every other one why not; ``only`` picks by part of a name."""
+def load(only: Sequence[str] = (), modules: Mapping[str, str] | None = None) -> tuple[list[Peer], dict[str, str]]:
+    """The contestants that can be imported, and for every other one why not; ``only`` picks by part of a name.
+
+    ``modules`` are a suite's own contestants, by the full names of their modules.
+    """
     peers: list[Peer] = []
     missing: dict[str, str] = {}
-    for name, module in MODULES.items():
+    found = modules or {name: f"bench.peers.{module}" for name, module in MODULES.items()}
+    for name, module in found.items():
         if only and not any(part in module or part in name for part in only):
             continue
         try:
-            loaded: Any = import_module(f"bench.peers.{module}")
+            loaded: Any = import_module(module)
         except ImportError as error:
             missing[name] = f"not installed ({error})"
             continue
