@@ -71,3 +71,28 @@ def test_a_skipped_join_is_logged_where_its_rule_allows_it(drive: Drive, caplog:
     with caplog.at_level(logging.WARNING, logger="lawful.graph"):
         assert drive.invoke(graph.compile(), {}) == {"said": "x"}
     assert [r.getMessage() for r in caplog.records] == ["join skipped: {'join': 'c', 'missing': ['b']}"]
+
+
+def test_an_input_key_that_is_left_out_is_logged_with_the_nearest(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is dropped in both modes; strict says so, once, and not of what a node hands to a graph inside.
+
+    Rules: 11
+    """
+
+    def says(state: State) -> State:
+        return {"said": state.get("said", "nothing")}
+
+    def outer(strict: bool) -> Any:
+        inner = StateGraph(State, strict=strict).add_node("says", drive.node(says)).add_edge(START, "says").compile()
+        return StateGraph(State, strict=strict).add_node("hold", inner).add_edge(START, "hold").compile()
+
+    given: Any = {"sayd": "x"}
+    with caplog.at_level(logging.WARNING, logger="lawful.graph"):
+        assert drive.invoke(outer(False), given) == {"said": "nothing"}
+        assert caplog.records == []
+        assert drive.invoke(outer(True), given) == {"said": "nothing"}
+    (record,) = caplog.records
+    assert "'key': 'sayd'" in record.getMessage()
+    assert "'said'" in record.getMessage()

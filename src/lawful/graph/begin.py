@@ -8,6 +8,7 @@ from typing import Any, cast
 from lawful.core.errors import (
     EmptyInputError,
     InvalidUpdateError,
+    nearest,
 )
 from lawful.core.questions import Principal, Question
 from lawful.graph import orders as o
@@ -143,6 +144,7 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     if m.program.direct:
         return straight_in(m, seed.given, seed.restored, keeps=seed.restored is None or seed.fork)
     writes = m.program.input_writes(seed.given)
+    _tell_unknown(m, seed.given, writes)
     dropped: list[Node] = []
     if seed.restored is None:
         m.step = -2
@@ -173,6 +175,18 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     if m.program.start.routers:
         return m.after_commit(m.launch)
     return _started(m, start, writes)
+
+
+def _tell_unknown(m: Machine, given: Any, writes: Sequence[Any]) -> None:
+    """Keys that the input's schema does not have are left out; of a run's own input, strictly, not in silence."""
+    if type(given) is not dict or m.run.parent is not None or not m.program.strict:
+        return
+    told = cast("dict[Any, Any]", given)
+    if len(writes) >= len(told):
+        return
+    keys = m.program.input_keys
+    for key in (k for k in told if k not in keys and ROOT not in keys):
+        m.notice("input_dropped", {"key": key, "why": f"the input does not have it.{nearest(str(key), keys)}"})
 
 
 def discard(m: Machine, dropped: Sequence[Node]) -> list[tuple[int, bytes]]:

@@ -15,6 +15,7 @@ from lawful.core.retry import RetryPolicy, policy_for
 from lawful.core.signals import GraphDrained, ParentCommand
 from lawful.graph import orders as o
 from lawful.graph.apply import merge, tried
+from lawful.graph.crowding import crowded
 from lawful.graph.handling import can_handle, handler_of, placed
 from lawful.graph.standing import Standing
 from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, HANDLED, Task
@@ -56,6 +57,8 @@ class Machine(Standing):
             waiting = self._waiting()
         if not waiting:
             return self.close()
+        if len(self.tasks) > 1 and self.program.remembering and (wrong := crowded(self.program, self.tasks)):
+            return self.end(o.Broke(wrong))
         self.running = len(waiting)
         return self.start(waiting)
 

@@ -153,6 +153,7 @@ class Program:
         "output_schema",
         "output_view",
         "plain",
+        "remembering",
         "schema",
         "shown_bare",
         "shown_keys",
@@ -179,6 +180,9 @@ class Program:
         self.finishing: tuple[str, ...] = tuple(k for k, c in channels.items() if c.finishes)
         self.untracked: frozenset[str] = frozenset(k for k, c in channels.items() if not c.tracked)
         self.consuming = any(n.consumes for n in nodes.values())
+        held = {k: n.subgraph for k, n in nodes.items() if n.subgraph is not None}
+        self.remembering: frozenset[str] = frozenset(k for k, graph in held.items() if graph.checkpointer is True)
+        """Nodes that are graphs with a memory of their own."""
         self.plain = not self.clearing and not self.consuming and all(c.kind == LAST for c in channels.values())
         self.timed = any(n.timeout is not None for n in nodes.values())
         self.joins: dict[str, Join] = {}

@@ -25,6 +25,7 @@ from lawful.graph.answers import won
 from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
 from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
+from lawful.graph.crowding import enter, leave
 from lawful.graph.drivers.shared import Deal
 from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
@@ -306,6 +307,8 @@ class Session:
 
     def _load(self, journal: Journal, *, going_on: bool) -> Loaded:
         if self.nested:
+            if self.graph.checkpointer is True and self.slot is not None:
+                enter(self.run.shared, self.machine.ns, self.slot)
             return load_child(journal, self.graph, self.run, self.machine.ns)
         self.graph.program_of(self.target.ns)
         return load_root(journal, self.graph.program, self.run, self.target, going_on=going_on)
@@ -318,6 +321,8 @@ class Session:
             broke_off(self.run, None)
         for what, details in self.machine.notices:
             _log.warning("%s: %s", what.replace("_", " "), details)
+        if self.nested and self.graph.checkpointer is True:
+            leave(self.run.shared, self.machine.ns, self.slot)
         if self.held is None:
             return
         late("lawful.journal.leases").keeper.drop(self.held)
