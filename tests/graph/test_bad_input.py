@@ -35,6 +35,7 @@ from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.journal.records import Batch, Checkpoint, PutCheckpoint
 from lawful.stores.sqlite import SQLiteJournal
+from support.connections import connection_of
 from support.faulty import FailingJournal, puts_step
 from support.graphs import Drive, on
 from support.pausing import Calls, Log, asked, chain, checkpoint_id, fan, steps
@@ -566,25 +567,6 @@ def limited(journal: SQLiteJournal, more: int) -> int:
     (now,) = con.execute("PRAGMA page_count").fetchone()
     con.execute(f"PRAGMA max_page_count = {now + more}")
     return before
-
-
-def connection_of(journal: Any) -> sqlite3.Connection:
-    """The one connection by which the journal writes: max_page_count belongs to a connection, not to the file."""
-    todo: list[Any] = [journal]
-    seen: set[int] = set()
-    while todo:
-        one = todo.pop()
-        if isinstance(one, sqlite3.Connection):
-            return one
-        if id(one) in seen or not type(one).__module__.startswith("lawful"):
-            continue
-        seen.add(id(one))
-        held = dict(getattr(one, "__dict__", {}))
-        for cls in type(one).__mro__:
-            for name in getattr(cls, "__slots__", ()):
-                held[name] = getattr(one, name, None)
-        todo += held.values()
-    raise AssertionError("the journal has no connection")
 
 
 def test_a_refused_record_in_the_middle_of_a_run(drive: Drive) -> None:

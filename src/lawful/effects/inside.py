@@ -227,18 +227,20 @@ def _record(
 def _ruled(slot: Slot, kit: Kit, intent: Intent[Any, Any]) -> None:
     """Write down what a person decided about the newest attempt, unless the ledger has found out meanwhile."""
     answers: dict[str, list[Any]] = getattr(getattr(slot, "base", None), "answers", {})
+    seen = kit.journal.read(lambda tx: load(tx, intent.op_id))
+    if not isinstance(seen, st.Unknown):
+        return
+    facts = seen.facts
+    held = answers.get(recovery_id(slot.run.lineage, slot.step_key, slot.visit, intent.op_id, facts.fence))
+    if held is None or (ruling := ruling_of(held[0])) is None:
+        return
+    by, why = held[2] or "unnamed", "answered where the run asked"
 
     def work(tx: EffectTx) -> None:
         state = load(tx, intent.op_id)
-        if not isinstance(state, st.Unknown):
-            return
-        facts = state.facts
-        held = answers.get(recovery_id(slot.run.lineage, slot.step_key, slot.visit, intent.op_id, facts.fence))
-        if held is None or (ruling := ruling_of(held[0])) is None:
-            return
-        by, now = held[2] or "unnamed", tx.now()
-        why = "answered where the run asked"
-        write(tx, state, (ev.OperatorDecided(intent.op_id, now, facts.version, ruling, by, why),))
+        if isinstance(state, st.Unknown) and state.facts.fence == facts.fence:
+            version = state.facts.version
+            write(tx, state, (ev.OperatorDecided(intent.op_id, tx.now(), version, ruling, by, why),))
 
     kit.journal.transact(work)
 

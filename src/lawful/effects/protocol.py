@@ -57,6 +57,7 @@ from lawful.effects.replies import Ended, receipt_of, redacted, reply_of
 from lawful.effects.spool import Spool, Spooled, spool_of
 from lawful.effects.states import State
 from lawful.effects.telling import outcome_of
+from lawful.effects.witness import witness_of
 from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import Lease
 
@@ -219,16 +220,26 @@ def _begin(kit: Kit, intent: Intent[Any, Any], record: IntentRecord, rules: Poli
     """Plan and claim in one durable transaction, as far as that goes now."""
     who = kit.claimant()
     own = intent.effect.judge(intent.command)
+    witness = witness_of(kit.journal)
+    number = 0
+    if witness is not None:
+        witness.look(kit.journal, kit.clock)
 
     def work(tx: EffectTx) -> tuple[State, Move]:
-        now = tx.now()
+        nonlocal number
+        number, now = 0, tx.now()
         state = doubted(tx, record.op_id, _joined(tx, record))
         events, move = claim(state, rules, own, who, now, totals_of(tx, rules, record, now) if rules.reads else None)
         if isinstance(move, Taken) and (why := _barred(kit, tx, record)) is not None:
             return state, Held(why)
+        if isinstance(move, Taken) and witness is not None:
+            number = witness.count(tx)
         return write(tx, state, events), move
 
-    return kit.journal.transact(work)
+    begun = kit.journal.transact(work)
+    if witness is not None and number:
+        witness.note(number)
+    return begun
 
 
 def _barred(kit: Kit, tx: EffectTx, record: IntentRecord) -> str | None:

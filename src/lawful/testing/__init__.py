@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from lawful.testing.laws import LawBroken as LawBroken
     from lawful.testing.laws import check_equations as check_equations
     from lawful.testing.laws import check_laws as check_laws
+    from lawful.testing.provider import FakeCommand as FakeCommand
+    from lawful.testing.provider import FakeEffect as FakeEffect
+    from lawful.testing.provider import FakeProvider as FakeProvider
+    from lawful.testing.provider import VirtualClock as VirtualClock
+    from lawful.testing.provider import assert_effects as assert_effects
     from lawful.testing.script import Script as Script
 else:
     _TABLE = {
@@ -23,6 +28,11 @@ else:
         "Life": "lawful.testing.crash",
         "CrashFound": "lawful.testing.crash",
         "LawBroken": "lawful.testing.laws",
+        "FakeCommand": "lawful.testing.provider",
+        "FakeEffect": "lawful.testing.provider",
+        "FakeProvider": "lawful.testing.provider",
+        "VirtualClock": "lawful.testing.provider",
+        "assert_effects": "lawful.testing.provider",
         "Script": "lawful.testing.script",
     }
     __all__ = list(_TABLE)
