@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START, Send
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.models.port import ChatModel
-from lawful.models.values import Reply, Request, ToolSpec
+from lawful.models.values import Reply, Request, ToolSpec, Usage
 from lawful.tools.dispatch import OnError, Outcome, dispatch
 from lawful.tools.facts import Facts
 from lawful.tools.gates import Refuse, Rules, Ruling, rule_all
@@ -131,7 +132,7 @@ class _Loop:
         turn = Turn(messages, facts, self.name, rounds(this_turn(messages)) + 1)
         added = await hooked(self.middleware, "before_agent", turn) if turn.round == 1 else []
         added += await hooked(self.middleware, "before_model", grown(turn, added))
-        reply = await self.ask_model(await self._ask(grown(turn, added)))
+        reply = await self.ask_model(await self._ask(grown(turn, added), state.get("usage", Usage())))
         message = reply.message if reply.message.id is not None else reply.message.named(fresh_id())
         seen = grown(turn, [*added, message])
         after = await hooked(self.middleware, "after_model", seen, reply)
@@ -140,10 +141,10 @@ class _Loop:
             after += await hooked(self.middleware, "after_agent", seen, reply)
         return {"messages": [*added, message, *after, *([told] if told else [])], "usage": reply.usage}
 
-    async def _ask(self, turn: Turn) -> ModelAsk:
+    async def _ask(self, turn: Turn, usage: Usage) -> ModelAsk:
         shown = turn.messages if self.memory is None else await self.memory(turn.messages)
         request = Request((*self.head, *shown), tools=self.specs, output=self.output)
-        return ModelAsk(self.llm, request, turn.messages, turn.facts, self.name, turn.round)
+        return ModelAsk(self.llm, request, turn.messages, turn.facts, self.name, turn.round, usage)
 
     def _stop_if_over(self, messages: Sequence[Message], facts: Facts) -> None:
         """Raises: AgentError, when the turn's rounds are used up or the model went in circles to the end."""
@@ -207,7 +208,13 @@ class _Loop:
                 component=self.name,
                 operation="model",
             )
-        return [Send("tool", {"call": c, "ruling": r, "facts": facts}) for c, r in zip(calls, rulings, strict=True)]
+        made = Counter(call.name for message in turn[:here] for call in message.calls)
+        sends: list[Send] = []
+        for call, ruling in zip(calls, rulings, strict=True):
+            made[call.name] += 1
+            task = ToolTask(call=call, ruling=ruling, facts=facts, nth=made[call.name], nth_of_all=made.total())
+            sends.append(Send("tool", task))
+        return sends
 
     def _rulings(self, turn: Sequence[Message], at: int, facts: Facts) -> list[Ruling]:
         blocks = [block for block in turn[at].content if isinstance(block, ToolCall | InvalidToolCall)]
@@ -219,7 +226,15 @@ class _Loop:
         """One call, to its one closing result."""
         call = state["call"]
         outcome = await self.ask_tool(
-            ToolAsk(call, self.tools.get(call.name), state["ruling"], state["facts"], self.name)
+            ToolAsk(
+                call,
+                self.tools.get(call.name),
+                state["ruling"],
+                state["facts"],
+                self.name,
+                state["nth"],
+                state["nth_of_all"],
+            )
         )
         return {"messages": [outcome.message.named(f"{call.id}:result")], "facts": outcome.facts}
 

@@ -35,6 +35,10 @@ class ToolTask(TypedDict):
     call: ToolCall
     ruling: Ruling
     facts: Facts
+    nth: int
+    """Which call of this tool it is in this turn, from 1."""
+    nth_of_all: int
+    """Which call of any tool."""
 
 
 def this_turn(messages: Sequence[Message]) -> Sequence[Message]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lawful.tools.definition import tool as tool
     from lawful.tools.facts import Facts as Facts
     from lawful.tools.gates import Rules as Rules
+    from lawful.tools.tainted import Tainted as Tainted
     from lawful.tools.toolset import Toolset as Toolset
     from lawful.tools.traits import Traits as Traits
 else:
@@ -24,6 +25,7 @@ else:
         "tool": "lawful.tools.definition",
         "Facts": "lawful.tools.facts",
         "Rules": "lawful.tools.gates",
+        "Tainted": "lawful.tools.tainted",
         "Toolset": "lawful.tools.toolset",
         "Traits": "lawful.tools.traits",
     }

@@ -16,6 +16,7 @@ from lawful.tools.answers import Approve, Edit, Reject, Respond, Verdict, verdic
 from lawful.tools.definition import AnyTool
 from lawful.tools.facts import NOTHING, Facts, learnt
 from lawful.tools.gates import Ask, Refuse, Rules, Ruling, Run, rule_all
+from lawful.tools.tainted import untainted
 from lawful.tools.toolset import Toolset
 
 OnError: TypeAlias = Literal["tell", "stop"]
@@ -31,6 +32,8 @@ class Outcome(Struct, frozen=True):
     ends_turn: bool = False
     artifact: Any = None
     """What the tool returned, before it was made text."""
+    source: str | None = None
+    """Where it came from, if outsiders wrote it."""
 
     @property
     def message(self) -> Message:
@@ -118,7 +121,7 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
     learns = learnt(tool.traits)
     with tool_call(call.name, call.id or "") as told:
         try:
-            value = await tool.acall(call)
+            value, source = untainted(await tool.acall(call))
             output = plain(value)
         except Failure as error:
             text, code, cause = error.message, error.code, error
@@ -126,7 +129,7 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
             text, code, cause = f"{type(error).__name__}: {error}", "tool_raised", error
         else:
             told.end(output)
-            return Outcome(call.settled("ok", output), learns, artifact=value)
+            return _ok(call, tool, output, value, source)
         told.failed(code, text)
     if on_error == "stop":
         raise ToolError(
@@ -137,6 +140,12 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
             cause=cause,
         ) from cause
     return Outcome(call.settled("error", text), learns)
+
+
+def _ok(call: ToolCall, tool: AnyTool, output: Any, value: Any, source: str | None) -> Outcome:
+    outside = source if source is not None else tool.name if tool.traits.ingests_external else None
+    learns = Facts(tool.traits.reads_private, outside is not None)
+    return Outcome(call.settled("ok", output), learns, artifact=value, source=outside)
 
 
 def plain(value: Any) -> Any:

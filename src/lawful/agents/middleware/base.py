@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from lawful.core.errors import ConfigurationError
 from lawful.core.messages import Message, ToolCall
 from lawful.models.port import ChatModel
-from lawful.models.values import Reply, Request
+from lawful.models.values import Reply, Request, Usage
 from lawful.tools.definition import AnyTool
 from lawful.tools.dispatch import Outcome
 from lawful.tools.facts import Facts
@@ -36,6 +36,8 @@ class ModelAsk:
     agent: str
     round: int
     """1 for the first call of this turn."""
+    usage: Usage = field(default_factory=Usage)
+    """What the thread has taken so far."""
     private: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What one middleware tells those inside it."""
 
@@ -54,6 +56,10 @@ class ToolAsk:
     ruling: Ruling
     facts: Facts
     agent: str
+    nth: int = 1
+    """Which call of this tool it is in this turn, from 1."""
+    nth_of_all: int = 1
+    """Which call of any tool."""
 
     def override(self, **changes: Any) -> ToolAsk:
         """The same with other fields. Raises: TypeError for unknown ones."""
