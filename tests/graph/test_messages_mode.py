@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from lawful.core.chunks import MessageChunk
@@ -17,7 +19,7 @@ from lawful.core.retry import RetryPolicy
 from lawful.core.telling import NOSTREAM, model_call
 from lawful.graph import START, Command, MessagesState, Overwrite, Send, StateGraph, interrupt, push_message
 from lawful.journal.port import Journal
-from support.graphs import Drive, on
+from support.graphs import Drive, driving, on
 
 pytestmark = pytest.mark.unit
 
@@ -338,6 +340,59 @@ def test_after_a_resume_nothing_is_told_twice(drive: Drive, journal: Journal, st
     before = drive.stream(graph, {"messages": [user("in").named("in")]}, on("t"), stream_mode="messages")
     after = drive.stream(graph, Command(resume="ada"), on("t"), stream_mode="messages")
     assert (texts(before), texts(after)) == ([("sibling", "beside")], [("ask", "ada")])
+
+
+SAYINGS = st.lists(
+    st.lists(st.tuples(st.sampled_from("abcdef"), st.text("xyz", min_size=1, max_size=3), st.booleans()), max_size=3),
+    min_size=1,
+    max_size=4,
+)
+"""For each node, what it says: id, text, and whether piece by piece."""
+
+
+@settings(max_examples=60)
+@given(sayings=SAYINGS, kind=st.sampled_from(["sync", "async"]))
+def test_the_messages_are_the_fold_of_their_stream(
+    sayings: list[list[tuple[str, str, bool]]], kind: Literal["sync", "async"]
+) -> None:
+    """Pieces joined by id, whole messages as they are: all that nodes said, once each, as each was said first.
+
+    Rules: 175, 176
+    """
+    known = {"a"}
+    first: dict[str, str] = {}
+    for id, text, streamed in (saying for node in sayings for saying in node):
+        if id not in first and (streamed or id not in known):
+            first[id] = text
+
+    def speaker(said: list[tuple[str, str, bool]]) -> Any:
+        def speak(state: Any) -> Any:
+            return {"messages": [_spoken(*saying) for saying in said]}
+
+        return speak
+
+    def _spoken(id: str, text: str, streamed: bool) -> Message:
+        if streamed and id not in told_in_pieces:
+            told_in_pieces.add(id)
+            with model_call("fake:m", id=id) as call:
+                for letter in text:
+                    call.text(letter)
+        return assistant(text).named(id)
+
+    told_in_pieces: set[str] = set()
+    with driving(kind) as drive:
+        nodes = [(f"n{place}", drive.node(speaker(said))) for place, said in enumerate(sayings)]
+        chunks = drive.stream(line(*nodes), {"messages": [user("given").named("a")]}, stream_mode="messages")
+        told_in_pieces.clear()
+        final = drive.invoke(line(*nodes), {"messages": [user("given").named("a")]})
+    folded: dict[str, str] = {}
+    for message, _ in chunks:
+        if isinstance(message, Message):
+            assert message.id not in folded, "told twice"
+        folded[message.id or ""] = folded.get(message.id or "", "") + message.text
+    assert {message.id for message in final["messages"]} == set(folded) | known
+    whole = {id: text for id, text in first.items() if id not in told_in_pieces}
+    assert {id: folded[id] for id in whole} == whole
 
 
 # Inner graphs

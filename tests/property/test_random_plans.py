@@ -11,6 +11,7 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from lawful.core import events as ev
 from lawful.core.canonical import state_bytes
 from lawful.core.errors import GraphRecursionError
 from lawful.graph import Overwrite
@@ -184,6 +185,37 @@ def merge(state: dict[str, Any], update: dict[str, Any]) -> None:
     for key, value in update.items():
         assert not isinstance(value, Overwrite)
         state[key] = REDUCERS[key](state[key], value) if key in REDUCERS and key in state else value
+
+
+@both_drivers
+@settings(max_examples=SOME)
+@given(plan=plans())
+@example(plan=Fan((Spread(3), Nested(Fan((Work(), Spread(2)))), Work())))
+def test_events_tell_the_same_story_as_the_modes(driver: Driver, plan: Block) -> None:
+    """The last state is what invoke returns; states, steps and checkpoints are those of the modes; all is paired.
+
+    Rows: S0-051, S0-052. Rules: 167, 170, 172.
+    """
+    with driving(driver) as drive:
+        wanted = drive.invoke(compiled(plan, None, driver), GIVEN)
+        modes = ["events", "values", "tasks", "checkpoints"]
+        chunks = drive.stream(compiled(plan, MemoryJournal(), driver), GIVEN, on("t"), stream_mode=modes)
+    events: list[ev.Event] = [payload for mode, payload in chunks if mode == "events"]
+    own = [e for e in events if e.parent_run_id is None]
+    told = {mode: [payload for m, payload in chunks if m == mode] for mode in modes}
+    assert ev.unpaired(events) == []
+    assert ev.disordered(events) == []
+    states = [e.values for e in own if isinstance(e, ev.StateUpdated)]
+    assert states == told["values"]
+    assert states[-1] == wanted
+    started = [e.span.partition("#")[0] for e in own if isinstance(e, ev.NodeStarted)]
+    assert started == [task["id"] for task in told["tasks"] if "input" in task]
+    ended = [e.span.partition("#")[0] for e in own if isinstance(e, ev.NodeEnded)]
+    assert ended == [task["id"] for task in told["tasks"] if "result" in task]
+    checkpoints = [e.checkpoint for e in own if isinstance(e, ev.Checkpointed)]
+    assert checkpoints == [told["config"]["configurable"]["checkpoint_id"] for told in told["checkpoints"]]
+    nested = any(isinstance(part, Nested) for part in _all(plan))
+    assert nested or own == events
 
 
 # Cuts
