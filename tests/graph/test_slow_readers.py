@@ -220,6 +220,40 @@ def test_a_reader_that_leaves_lets_everybody_go(drive: Drive, mode: str) -> None
     assert calls.of("said") < MANY
 
 
+def test_an_inner_graph_whose_reader_has_left_comes_to_its_end() -> None:
+    """Its thread cannot be stopped, and must not wait for ever for room that nobody makes.
+
+    Rows: S0-054
+    """
+    ended = threading.Event()
+    calls = Calls()
+
+    def turn(state: Log) -> Log:
+        calls("turn")
+        return {"n": state.get("n", 0) + 1}
+
+    def more(state: Log) -> str:
+        return "turn" if state.get("n", 0) < 300 else "__end__"
+
+    builder: Any = StateGraph(Log)
+    builder.add_node("turn", turn).add_edge(START, "turn").add_conditional_edges("turn", more, ["turn", "__end__"])
+    inner = builder.compile()
+
+    def hold(state: Log) -> Log:
+        try:
+            inner.invoke({"log": []})
+        finally:
+            ended.set()
+        return {}
+
+    chunks: Any = alone(hold).stream({"log": []}, subgraphs=True)
+    next(chunks)
+    until(lambda: calls.of("turn") >= LIMIT, 1)
+    chunks.close()
+    assert ended.wait(5)
+    assert calls.of("turn") == 300
+
+
 async def test_a_cancelled_node_is_cancelled_while_it_waits_for_room() -> None:
     """Being held back is an await like any other: timeouts and cancellation reach the node.
 

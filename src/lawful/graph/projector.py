@@ -185,11 +185,9 @@ def typed(schema: Schema | None, values: Any) -> Any:
     if schema is None or schema.kind not in ("dataclass", "pydantic") or not isinstance(values, dict):
         return values
     told = cast("dict[str, Any]", values)
-    if any(key not in told for key in schema.required):
-        return told
     try:
         return schema.typ(**{key: told[key] for key in schema.keys if key in told})
-    except (TypeError, ValueError):  # a lenient graph may hold what its own class refuses
+    except (TypeError, ValueError):  # not all that it requires is there yet, or a lenient graph holds what it refuses
         return told
 
 
