@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from lawful.core import events as ev
 from lawful.core.agui import agui, agui_name
 from lawful.core.errors import ParsingError
 from lawful.core.events import Event, disordered, event_from_json, event_json, stamp, unpaired
+from lawful.core.messages import assistant
 
 pytestmark = [pytest.mark.unit, pytest.mark.property]
 
@@ -255,3 +258,38 @@ def test_brackets_close_on_the_other_side_too() -> None:
     assert agui(ev.NodeFailed("n", "s", "tool", "no"))["metadata"]["code"] == "tool"
     failed = agui(ev.ToolFailed("c", "tool", "no"))
     assert (failed["type"], failed["toolCallId"], failed["content"]) == ("TOOL_CALL_RESULT", "c", "no")
+
+
+class Pin(BaseModel):
+    """A value of a program's own class."""
+
+    x: int
+
+
+@dataclass
+class Point:
+    """Another."""
+
+    pin: Pin
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ev.StateUpdated({"at": Point(Pin(x=1)), "said": assistant("hi"), "seen": {1}, 2: "two"}),  # pyright: ignore[reportArgumentType]
+        ev.Custom([Point(Pin(x=1)), assistant("hi")]),
+        ev.ToolEnded("s", {"at": Point(Pin(x=1))}),
+    ],
+)
+def test_values_of_a_programs_own_classes_become_json(event: Event) -> None:
+    """In both forms: dataclasses, models and messages are dicts. Rows: S0-050."""
+    for told in (event_json(event), agui(event)):
+        text = json.dumps(told)
+        assert "pin" in text or "hi" in text
+
+
+def test_a_value_without_a_json_form_is_refused() -> None:
+    """By both, naming its class. Rows: S0-050."""
+    for form in (event_json, agui):
+        with pytest.raises(TypeError, match="object"):
+            form(ev.Custom(object()))

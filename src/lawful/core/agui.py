@@ -54,7 +54,7 @@ def _result(span: str, content: str) -> Fields:
 
 def _output(event: ev.ToolEnded) -> Fields:
     shown = event.output
-    return _result(event.span, shown if isinstance(shown, str) else msgspec.json.encode(shown).decode())
+    return _result(event.span, shown if isinstance(shown, str) else msgspec.json.encode(ev.plain(shown)).decode())
 
 
 _FORMS: Final[dict[type[ev.Base], tuple[str, Callable[[Any], Fields]]]] = {
@@ -74,8 +74,8 @@ _FORMS: Final[dict[type[ev.Base], tuple[str, Callable[[Any], Fields]]]] = {
     ev.ToolCalled: ("TOOL_CALL_END", _call),
     ev.ToolEnded: ("TOOL_CALL_RESULT", _output),
     ev.ToolFailed: ("TOOL_CALL_RESULT", lambda e: _result(e.span, e.message or e.code)),
-    ev.StateUpdated: ("STATE_SNAPSHOT", lambda e: {"snapshot": e.values}),
-    ev.Custom: ("CUSTOM", lambda e: {"name": e.name, "value": e.value}),
+    ev.StateUpdated: ("STATE_SNAPSHOT", lambda e: {"snapshot": ev.plain(e.values)}),
+    ev.Custom: ("CUSTOM", lambda e: {"name": e.name, "value": ev.plain(e.value)}),
 }
 
 

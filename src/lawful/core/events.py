@@ -295,12 +295,27 @@ def stamp(event: EventT, run_id: str, seq: int, parent_run_id: str | None = None
     return msgspec.structs.replace(event, run_id=run_id, seq=seq, parent_run_id=parent_run_id)
 
 
+def plain(value: Any) -> Any:
+    """What a program put into an event, as plain JSON: dataclasses, structs and pydantic models become dicts.
+
+    Raises: TypeError for what has no such form.
+    """
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_dumped)
+
+
+def _dumped(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"an event holds a {type(value).__name__}, which has no JSON form")
+    return dump(mode="json")
+
+
 def event_json(event: Event) -> dict[str, Any]:
     """The event as plain JSON; its kind under "event".
 
     Raises: TypeError, if a value that a program put into it (Custom, StateUpdated, ToolEnded) is not JSON.
     """
-    told: dict[str, Any] = msgspec.to_builtins(event)
+    told: dict[str, Any] = plain(event)
     return {
         key: list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else value for key, value in told.items()
     }
