@@ -369,7 +369,7 @@ def test_calls_of_tasks_have_brackets_of_their_own(drive: Drive, journal: Journa
         return [first, interrupt("go on?"), flaky(given + 1).result()]
 
     events = events_of(drive, flow, 1, on("t"))
-    told = [e for e in events if not isinstance(e, ev.Checkpointed | ev.LeaseTaken | ev.StateUpdated)]
+    told: list[Event] = [e for e in events if not isinstance(e, ev.Checkpointed | ev.LeaseTaken | ev.StateUpdated)]
     assert kinds(told) == [
         "RunStarted",
         "NodeStarted",
