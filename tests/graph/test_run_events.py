@@ -17,6 +17,7 @@ from lawful.core.messages import assistant
 from lawful.core.retry import RetryPolicy
 from lawful.core.telling import model_call, tell, tool_call
 from lawful.graph import END, START, Command, Send, StateGraph, StreamWriter, interrupt
+from lawful.graph.control import RunControl
 from lawful.graph.functional import entrypoint, task
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
@@ -385,6 +386,42 @@ def test_calls_of_tasks_have_brackets_of_their_own(drive: Drive, journal: Journa
     more = events_of(drive, flow, Command(resume="yes"), on("t"))
     assert [type(e).__name__ for e in more if "Task" in type(e).__name__] == ["TaskStarted", "TaskEnded"]
     assert isinstance(more[-1], ev.RunFinished)
+
+
+def test_a_handled_failure_is_the_nodes_and_not_the_runs(drive: Drive) -> None:
+    """Its handler has a bracket of its own.
+
+    Rows: S0-052
+    """
+
+    def mend(state: Log) -> Log:
+        return {"log": ["mended"]}
+
+    builder: Any = StateGraph(Log)
+    builder.add_node("bad", drive.node(bad), error_handler=drive.node(mend)).add_edge(START, "bad")
+    events = events_of(drive, builder.compile(), {"log": []})
+    nodes = [e for e in events if isinstance(e, ev.NodeStarted | ev.NodeFailed | ev.NodeEnded)]
+    assert [(type(e).__name__, e.node) for e in nodes] == [
+        ("NodeStarted", "bad"),
+        ("NodeFailed", "bad"),
+        ("NodeStarted", "__error_handler__bad"),
+        ("NodeEnded", "__error_handler__bad"),
+    ]
+    assert only(events, ev.RunFinished)[0].outcome == "success"
+
+
+def test_a_drained_run_has_an_end_of_its_own_kind(drive: Drive, journal: Journal) -> None:
+    """Rows: S0-052"""
+    control = RunControl()
+
+    def enough(state: Log) -> Log:
+        control.request_drain("enough")
+        return {"log": ["enough"]}
+
+    graph = chain(drive, enough, b, checkpointer=journal)
+    events = events_of(drive, graph, {"log": []}, on("t"), control=control)
+    assert only(events, ev.RunFinished)[0].outcome == "drained"
+    assert only(events, ev.RunFailed) == []
 
 
 # Listeners

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from lawful.core import events as ev
+from lawful.core.plain import plain
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -54,7 +55,7 @@ def _result(span: str, content: str) -> Fields:
 
 def _output(event: ev.ToolEnded) -> Fields:
     shown = event.output
-    return _result(event.span, shown if isinstance(shown, str) else msgspec.json.encode(ev.plain(shown)).decode())
+    return _result(event.span, shown if isinstance(shown, str) else msgspec.json.encode(plain(shown)).decode())
 
 
 _FORMS: Final[dict[type[ev.Base], tuple[str, Callable[[Any], Fields]]]] = {
@@ -74,8 +75,8 @@ _FORMS: Final[dict[type[ev.Base], tuple[str, Callable[[Any], Fields]]]] = {
     ev.ToolCalled: ("TOOL_CALL_END", _call),
     ev.ToolEnded: ("TOOL_CALL_RESULT", _output),
     ev.ToolFailed: ("TOOL_CALL_RESULT", lambda e: _result(e.span, e.message or e.code)),
-    ev.StateUpdated: ("STATE_SNAPSHOT", lambda e: {"snapshot": ev.plain(e.values)}),
-    ev.Custom: ("CUSTOM", lambda e: {"name": e.name, "value": ev.plain(e.value)}),
+    ev.StateUpdated: ("STATE_SNAPSHOT", lambda e: {"snapshot": plain(e.values)}),
+    ev.Custom: ("CUSTOM", lambda e: {"name": e.name, "value": plain(e.value)}),
 }
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from lawful.core.errors import ParsingError
+from lawful.core.plain import plain
 
 
 class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event"):
@@ -293,21 +294,6 @@ EventT = TypeVar("EventT", bound=Base)
 def stamp(event: EventT, run_id: str, seq: int, parent_run_id: str | None = None) -> EventT:
     """The event with the ids that only a driver knows."""
     return msgspec.structs.replace(event, run_id=run_id, seq=seq, parent_run_id=parent_run_id)
-
-
-def plain(value: Any) -> Any:
-    """What a program put into an event, as plain JSON: dataclasses, structs and pydantic models become dicts.
-
-    Raises: TypeError for what has no such form.
-    """
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=_dumped)
-
-
-def _dumped(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    if dump is None:
-        raise TypeError(f"an event holds a {type(value).__name__}, which has no JSON form")
-    return dump(mode="json")
 
 
 def event_json(event: Event) -> dict[str, Any]:
