@@ -7,29 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.journal import test_agreement as agreement
 
-from lawful.core.clock import FixedClock
-from lawful.journal.memory import MemoryJournal
-from lawful.testing.conformance_kit import START
+from lawful.testing.agreement import compare, journal_steps
 from support.pg import PgServer, skipped
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, pytest.mark.property, skipped]
 
-STEPS: Any = vars(agreement)["_steps"]()
+STEPS = journal_steps()
 
 
 def same(pg: PgServer, steps: list[Any]) -> None:
-    clock = FixedClock(START)
-    memory, database = MemoryJournal(clock=clock), pg.journal(clock=clock, writers=1, readers=1)
-    try:
-        for step in steps:
-            if step.name == "time passes":
-                clock.advance(1)
-            assert agreement.told(database, step.call) == agreement.told(memory, step.call), step
-        assert agreement.whole(database) == agreement.whole(memory)
-    finally:
-        database.close()
+    compare(lambda clock: pg.journal(clock=clock, writers=1, readers=1), steps)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
