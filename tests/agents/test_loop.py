@@ -15,7 +15,8 @@ import lawful.agents
 from lawful import Done, Failed, Ok, Paused, effect
 from lawful.agents import Agent, build_agent_loop
 from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler, Turn
-from lawful.core.errors import AgentError, ConfigurationError, LLMError, ParsingError
+from lawful.core.errors import AgentError, ConfigurationError, LLMError
+from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, assistant
 from lawful.journal.memory import MemoryJournal
 from lawful.models.fake import Scripted
@@ -125,6 +126,7 @@ def test_a_model_that_takes_no_schema_is_told_it_in_words() -> None:
     assert Agent(model, output=int).invoke("x").output == 3
     assert model.requests[0].output is None
     assert '"value"' in model.requests[0].messages[0].text
+    assert model.requests[0].messages[0].text.startswith("x")
 
 
 def test_an_answer_that_does_not_fit_is_told_so_and_made_again() -> None:
@@ -132,7 +134,7 @@ def test_an_answer_that_does_not_fit_is_told_so_and_made_again() -> None:
     model = Scripted("maybe", '{"value": "x"}', '{"value": true}')
     assert Agent(model, output=bool).invoke("x").output is True
     feedback = [m.text for m in model.requests[2].messages if m.role == "user"]
-    assert "it is no JSON" in feedback[1]
+    assert "not JSON" in feedback[1]
     assert "valid boolean" in feedback[2]
 
 
@@ -142,8 +144,8 @@ def test_an_answer_that_never_fits_ends_after_few_attempts_with_the_text_and_wha
     agent = Agent(model, output=bool)
     ended = agent.run_sync("x")
     assert isinstance(ended, Failed)
-    assert isinstance(ended.error, ParsingError)
-    assert (ended.error.details["text"], ended.error.details["attempts"]) == ("maybe", "3")
+    assert isinstance(ended.error, OutputInvalid)
+    assert (ended.error.details["output"], ended.error.details["attempts"]) == ("maybe", "3")
     assert len(model.requests) == 3
     assert ended.state["messages"][-1].name == "check"
 

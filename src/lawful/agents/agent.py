@@ -130,7 +130,7 @@ class Agent(Generic[Out]):
             context_schema=context_schema,
         )
         held = {"model": chosen, "tools": kit, "name": name, "graph": graph}
-        held |= {"_shape": shape_of(output), "_kept": journal is not None}
+        held |= {"_shape": shape_of(output, chosen.profile), "_kept": journal is not None}
         for key, value in held.items():
             object.__setattr__(self, key, value)
 
@@ -140,7 +140,7 @@ class Agent(Generic[Out]):
         """The answer, in sync code. ``thread`` goes on with a conversation that the journal keeps.
 
         Raises: the errors of the model, of a tool under ``on_error="stop"``, AgentError when the turn's limits are used
-        up, ParsingError when the answer never fits the output type.
+        up, OutputInvalid when the answer never fits the output type.
         """
         return self._answer(self._raised(self.graph.run_sync(_input(prompt), thread=self._thread(thread), **options)))
 

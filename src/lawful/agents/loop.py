@@ -10,6 +10,7 @@ from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, a
 from lawful.agents.shape import Shape, shape_of
 from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, rounds, this_turn
 from lawful.core.errors import AgentError, ConfigurationError, EmptyInputError, ParsingError
+from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, fresh_id, system
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START, Send
@@ -51,7 +52,7 @@ def build_agent_loop(
     Args:
         rules: The governor's thresholds.
         max_rounds: How often the model may answer in one turn; the graph's recursion limit is another matter.
-        output_attempts: How often an answer may fail to fit ``output`` before the run fails with a ParsingError.
+        output_attempts: How often an answer may fail to fit ``output`` before the run fails with OutputInvalid.
 
     Raises: ConfigurationError.
     """
@@ -67,7 +68,7 @@ def build_agent_loop(
         checked(extra_middleware or ()),
         name,
         instructions,
-        shape_of(output),
+        shape_of(output, llm.profile),
         rules,
         max_rounds,
         output_attempts,
@@ -114,10 +115,7 @@ class _Loop:
         self.memory = memory
         self.on_error: OnError = on_error
         self.specs = tuple(ToolSpec(one.name, one.description, one.parameters) for one in tools)
-        by_prompt = shape is not None and not llm.profile.schema
-        said = [instructions, shape.prompt() if shape is not None and by_prompt else ""]
-        self.head = (system("\n\n".join(filter(None, said))),) if any(said) else ()
-        self.output = shape.spec if shape is not None and not by_prompt else None
+        self.head = (system(instructions),) if instructions else ()
         self.ask_model = around(middleware, "wrap_model", _call_model)
         self.ask_tool = around(middleware, "wrap_tool", self._call_tool)
 
@@ -143,7 +141,9 @@ class _Loop:
 
     async def _ask(self, turn: Turn, usage: Usage) -> ModelAsk:
         shown = turn.messages if self.memory is None else await self.memory(turn.messages)
-        request = Request((*self.head, *shown), tools=self.specs, output=self.output)
+        request = Request((*self.head, *shown), tools=self.specs)
+        if self.shape is not None:
+            request = self.shape.ask(request)
         return ModelAsk(self.llm, request, turn.messages, turn.facts, self.name, turn.round, usage)
 
     def _stop_if_over(self, messages: Sequence[Message], facts: Facts) -> None:
@@ -162,7 +162,7 @@ class _Loop:
                 raise _over(self.name, "agent_loop", ruling.message)
 
     def _told_unfit(self, message: Message, messages: Sequence[Message]) -> Message | None:
-        """What the model is told of an answer that does not fit. Raises: ParsingError, when it had its last try."""
+        """What the model is told of an answer that does not fit. Raises: OutputInvalid, when it had its last try."""
         if self.shape is None:
             return None
         try:
@@ -170,11 +170,11 @@ class _Loop:
         except ParsingError as error:
             tries = 1 + sum(one.name == CHECK for one in this_turn(messages))
             if tries >= self.output_attempts:
-                raise ParsingError(
-                    f"{error.message} ({tries} attempts)",
+                raise OutputInvalid(
+                    f"agent {self.name!r} gave no {self.shape.form.name} in {tries} answers; the last: {error.message}",
                     component=self.name,
                     operation="output",
-                    details={**error.details, "attempts": str(tries)},
+                    details={**error.details, "errors": error.message, "attempts": str(tries)},
                     cause=error,
                 ) from error
             return Message(
