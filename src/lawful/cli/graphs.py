@@ -72,6 +72,17 @@ def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:
     raise _wrong(f"{match['module']} {what}.{nearest(match['name'], graphs)}")
 
 
+def thing(named: str) -> Any:
+    """Whatever a caller of the command names by ``module:name``. Raises: ConfigurationError with the nearest name."""
+    match = _PLACE.fullmatch(named)
+    if match is None:
+        raise _wrong(f"{named!r} is not of the form module:name, such as shop.rules:release")
+    module = _module(match["module"])
+    if not hasattr(module, match["name"]):
+        raise _wrong(f"{match['module']} has no {match['name']!r}.{nearest(match['name'], vars(module))}")
+    return getattr(module, match["name"])
+
+
 def _module(name: str) -> ModuleType:
     here = os.getcwd()
     if here not in sys.path:

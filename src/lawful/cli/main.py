@@ -14,6 +14,8 @@ from lawful.cli.console import REFUSED, USAGE, complain, refuse
 from lawful.cli.demo import demo
 from lawful.cli.draw import draw
 from lawful.cli.history import history, show, threads
+from lawful.cli.ledger import ledger, policy
+from lawful.cli.ledger_words import words
 from lawful.cli.run import answer, recover
 from lawful.core.errors import Failure, nearest
 
@@ -69,6 +71,10 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     _graph(one)
     _json(one)
     _json(verb("threads", "list the journal's threads"))
+    about = "list, explain, settle, verify, freeze and export operations"
+    one = verbs.add_parser("ledger", help=about, description=f"{about.capitalize()}.", allow_abbrev=False)
+    two = verbs.add_parser("policy", help="compare policies", description="Compare policies.", allow_abbrev=False)
+    words(one, two)
     one = verbs.add_parser("draw", help="draw a graph (Mermaid)", description="Draw a graph.", allow_abbrev=False)
     one.add_argument("graph", nargs="?", metavar="module:name", help="a graph of yours; the demo's if not given")
     one.add_argument("--words", action="store_true", help="in words instead")
@@ -121,20 +127,22 @@ _VERBS = {
     "history": history,
     "show": show,
     "threads": threads,
+    "ledger": ledger,
+    "policy": policy,
     "draw": draw,
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; gives its exit code. Raises: SystemExit for --help and a wrong command line."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    given = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     top, verbs = parser()
-    if words and not words[0].startswith("-") and words[0] not in verbs:
-        top.error(f"there is no verb {words[0]!r}.{nearest(words[0], verbs)}")
-    args = top.parse_args(words)
+    if given and not given[0].startswith("-") and given[0] not in verbs:
+        top.error(f"there is no verb {given[0]!r}.{nearest(given[0], verbs)}")
+    args = top.parse_args(given)
     try:
         return _VERBS[args.verb](args)
     except Failure as error:
