@@ -14,9 +14,14 @@ from support.tree import ROOT, environment
 
 pytestmark = pytest.mark.integration
 
+NEEDS = {"encryption": "cryptography"}
+"""Examples that show an extra, and the package that comes with it."""
+
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_prints_what_it_says(example: Path, tmp_path: Path) -> None:
+    if (package := NEEDS.get(example.stem)) is not None:
+        pytest.importorskip(package)
     done = subprocess.run(
         [sys.executable, "-W", "error", str(example)],
         cwd=tmp_path,

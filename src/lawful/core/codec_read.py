@@ -9,7 +9,7 @@ from msgspec import MsgspecError
 from msgspec.msgpack import Decoder
 
 from lawful.core.codec_kinds import Codec, Misfit
-from lawful.core.codec_types import FROZENSET, MAP, OBJECT, PARTS, READERS, REF, SET, TUPLE
+from lawful.core.codec_types import FROZENSET, MAP, OBJECT, PARTS, READERS, REF, SEALED, SET, TUPLE
 from lawful.core.errors import CorruptRecord, UnknownType
 from lawful.core.failure import Failure, nearest
 
@@ -76,6 +76,8 @@ class Reader:
         except (CorruptRecord, UnknownType):
             raise
         except _BAD as error:
+            if self._blob[:1] == SEALED:
+                raise self._error(CorruptRecord, "are encrypted: open the journal with its cipher", error) from error
             raise self._error(CorruptRecord, f"do not decode: {error}", error) from error
 
     def _error(

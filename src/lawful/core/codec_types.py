@@ -14,6 +14,9 @@ from msgspec.msgpack import Encoder, Ext, decode
 
 from lawful.core.lazy import late
 
+SEALED = b"\xc1"
+"""The one byte that begins no msgpack: encrypted bytes begin with it, so that neither is ever taken for the other."""
+
 REF = 1
 """A chunk's 16-byte digest; stands for the value that the chunk holds."""
 PARTS = 2

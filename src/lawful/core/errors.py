@@ -18,7 +18,7 @@ Failure                        what ``except`` catches
 │   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged
 │   ├── InvalidNamespace, InvalidFilter
 └── InternalError              a store, or this library itself
-    ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, HeadMoved, LeaseLost
+    ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, CannotDecrypt, HeadMoved, LeaseLost
 """
 
 from __future__ import annotations
@@ -361,6 +361,14 @@ class UnknownType(StoreError):
     """Stored bytes name a type that no codec is registered for; they stay where they are, in ``raw``."""
 
     code = "unknown_type"
+
+    raw: bytes = b""
+
+
+class CannotDecrypt(StoreError):
+    """Stored bytes were changed or moved, or their key is not there; they stay where they are, in ``raw``."""
+
+    code = "cannot_decrypt"
 
     raw: bytes = b""
 

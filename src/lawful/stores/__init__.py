@@ -4,6 +4,9 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.stores.aes_gcm import AESGCM as AESGCM
+    from lawful.stores.encrypted_journal import EncryptedJournal as EncryptedJournal
+    from lawful.stores.encrypted_store import EncryptedStore as EncryptedStore
     from lawful.stores.memory_store import MemoryStore as MemoryStore
     from lawful.stores.postgres import PostgresJournal as PostgresJournal
     from lawful.stores.postgres_store import PostgresStore as PostgresStore
@@ -12,6 +15,9 @@ if TYPE_CHECKING:
     from lawful.stores.store_port import Store as Store
 
 _WHERE = {
+    "AESGCM": "lawful.stores.aes_gcm",
+    "EncryptedJournal": "lawful.stores.encrypted_journal",
+    "EncryptedStore": "lawful.stores.encrypted_store",
     "MemoryStore": "lawful.stores.memory_store",
     "PostgresJournal": "lawful.stores.postgres",
     "PostgresStore": "lawful.stores.postgres_store",
@@ -19,5 +25,15 @@ _WHERE = {
     "SQLiteStore": "lawful.stores.sqlite_store",
     "Store": "lawful.stores.store_port",
 }
-__all__ = ["MemoryStore", "PostgresJournal", "PostgresStore", "SQLiteJournal", "SQLiteStore", "Store"]
+__all__ = [
+    "AESGCM",
+    "EncryptedJournal",
+    "EncryptedStore",
+    "MemoryStore",
+    "PostgresJournal",
+    "PostgresStore",
+    "SQLiteJournal",
+    "SQLiteStore",
+    "Store",
+]
 __getattr__, __dir__ = face(globals(), _WHERE)

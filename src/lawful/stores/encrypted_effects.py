@@ -1,0 +1,79 @@
+"""Effect records under a cipher: the blobs of events and the values of marks are sealed, what policies sum up is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from lawful.core.errors import CannotDecrypt
+from lawful.journal.cipher import Part, Sealer
+from lawful.journal.port import EffectTx
+from lawful.journal.records import EffectEvent, Operation
+
+
+class SealedEffectTx:
+    """`EffectTx` over another one, which sees sealed bytes only."""
+
+    __slots__ = ("_scope", "_sealer", "_tx")
+
+    def __init__(self, tx: EffectTx, sealer: Sealer, scope: str) -> None:
+        self._tx = tx
+        self._sealer = sealer
+        self._scope = scope
+
+    def now(self) -> float:
+        return self._tx.now()
+
+    def operation(self, op_id: str) -> Operation | None:
+        return self._tx.operation(op_id)
+
+    def events(self, op_id: str) -> Sequence[EffectEvent]:
+        return tuple(replace(event, blob=self._opened(event)) for event in self._tx.events(op_id))
+
+    def _opened(self, event: EffectEvent) -> bytes:
+        try:
+            return self._sealer.open(event.blob, self._scope, *_place(event))
+        except CannotDecrypt as error:
+            raise _told(error, f"event {event.seq} of operation {event.op_id!r}", event.op_id) from error.__cause__
+
+    def append(self, operation: Operation, events: Sequence[EffectEvent]) -> None:
+        sealed = [replace(e, blob=self._sealer.seal(e.blob, self._scope, *_place(e))) for e in events]
+        self._tx.append(operation, sealed)
+
+    def operations(
+        self,
+        *,
+        states: Sequence[str] = (),
+        tool: str | None = None,
+        thread: str | None = None,
+        labels: Mapping[str, Any] | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+    ) -> Iterable[Operation]:
+        return self._tx.operations(states=states, tool=tool, thread=thread, labels=labels, since=since, limit=limit)
+
+    def mark(self, name: str) -> bytes | None:
+        found = self._tx.mark(name)
+        if found is None:
+            return None
+        try:
+            return self._sealer.open(found, self._scope, "mark", name)
+        except CannotDecrypt as error:
+            raise _told(error, f"mark {name!r}", name) from error.__cause__
+
+    def set_mark(self, name: str, value: bytes | None) -> None:
+        self._tx.set_mark(name, None if value is None else self._sealer.seal(value, self._scope, "mark", name))
+
+
+def _place(event: EffectEvent) -> tuple[Part, ...]:
+    return ("event", event.op_id, event.seq, event.kind, event.digest)
+
+
+def _told(error: CannotDecrypt, what: str, name: str) -> CannotDecrypt:
+    found = CannotDecrypt(
+        f"{what}: {error.message}", component="journal", operation="read", details={**error.details, "name": name}
+    )
+    found.raw = error.raw
+    return found

@@ -1,0 +1,292 @@
+"""`EncryptedJournal`: any journal with its values encrypted; which fields are sealed, and what each seal is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from lawful.core.canonical import canonical
+from lawful.core.errors import CannotDecrypt
+from lawful.journal.checks import check_batch
+from lawful.journal.cipher import Cipher, Part, Sealer, cannot
+from lawful.journal.port import EffectTx, Journal
+from lawful.journal.records import (
+    Answer,
+    Batch,
+    Busy,
+    Chain,
+    Checkpoint,
+    Lease,
+    PutAnswer,
+    PutCheckpoint,
+    PutChunks,
+    PutWrites,
+    Record,
+    TaskWrites,
+    ThreadInfo,
+)
+from lawful.stores.encrypted_effects import SealedEffectTx
+
+T = TypeVar("T")
+_COPY = "sealed copy: "
+"""Begins the names of the marks that say where a copied thread's rows come from."""
+_told = msgspec.json.encode
+_names = msgspec.json.Decoder(list[str]).decode
+_MARK = 16
+"""Bytes of the digest of a checkpoint's metadata, which is sealed with its head."""
+
+
+class EncryptedJournal:
+    """``journal`` with what it keeps of values encrypted by ``cipher``: every state, write, answer, chunk and effect event.
+
+    A seal is bound to scope, thread, column and row; a copy of a thread has a sealed note of the threads that its rows come
+    from. Bytes that were changed, moved to another row or encrypted with a key that is not there are `CannotDecrypt`, which
+    names the place; they stay as they are. Ids, names, times, steps, metadata, leases and where operations stand are not
+    encrypted: docs/encryption.md lists every column. ``plain=True`` also reads what was stored before there was a cipher.
+
+    Raises: CannotDecrypt, and what ``journal`` raises.
+    """
+
+    def __init__(self, journal: Journal, cipher: Cipher, *, plain: bool = False) -> None:
+        self._open(journal, Sealer(cipher, plain=plain), {})
+
+    def _open(self, journal: Journal, sealer: Sealer, handles: dict[str, EncryptedJournal]) -> None:
+        self.inner = journal
+        """The journal beneath, which sees encrypted bytes only."""
+        self._sealer = sealer
+        self._handles = handles
+        handles[journal.scope] = self
+
+    @property
+    def scope(self) -> str:
+        return self.inner.scope
+
+    @property
+    def blocking(self) -> bool:
+        return self.inner.blocking
+
+    @property
+    def writers(self) -> int:
+        return self.inner.writers
+
+    def scoped(self, scope: str) -> EncryptedJournal:
+        handle = self._handles.get(scope)
+        if handle is None:
+            handle = EncryptedJournal.__new__(EncryptedJournal)
+            handle._open(self.inner.scoped(scope), self._sealer, self._handles)
+        return handle
+
+    # Threads.
+
+    def commit(self, batch: Batch) -> None:
+        check_batch(batch)
+        self.inner.commit(self._sealed(batch))
+
+    def submit(self, batch: Batch, done: Callable[[BaseException | None], None]) -> None:
+        check_batch(batch)
+        self.inner.submit(self._sealed(batch), done)
+
+    def chain(self, thread: str, ns: str = "", checkpoint: str | None = None) -> Chain | None:
+        found = self.inner.chain(thread, ns, checkpoint)
+        if found is None:
+            return None
+        return Chain(
+            rows=tuple(self._checkpoint(thread, row) for row in found.rows),
+            writes=tuple(self._writes(thread, row) for row in found.writes),
+            answers=tuple(self._answer(thread, row) for row in found.answers),
+            chunks=self._chunks(thread, found.chunks),
+        )
+
+    def history(
+        self,
+        thread: str,
+        ns: str = "",
+        *,
+        before: str | None = None,
+        limit: int | None = None,
+        filter: Mapping[str, Any] | None = None,
+    ) -> Sequence[Checkpoint]:
+        found = self.inner.history(thread, ns, before=before, limit=limit, filter=filter)
+        return [self._checkpoint(thread, row) for row in found]
+
+    def children(self, thread: str, ns: str, checkpoint: str) -> Sequence[Checkpoint]:
+        return [self._checkpoint(thread, row) for row in self.inner.children(thread, ns, checkpoint)]
+
+    def chunks(self, thread: str, digests: Iterable[bytes]) -> Mapping[bytes, bytes]:
+        return self._chunks(thread, self.inner.chunks(thread, digests))
+
+    def namespaces(self, thread: str) -> Sequence[str]:
+        return self.inner.namespaces(thread)
+
+    def threads(self, *, limit: int | None = None, after: str | None = None) -> Sequence[ThreadInfo]:
+        return self.inner.threads(limit=limit, after=after)
+
+    def info(self, thread: str) -> ThreadInfo | None:
+        return self.inner.info(thread)
+
+    # Leases.
+
+    def acquire(self, thread: str, owner: str, ttl: float) -> Lease | Busy:
+        return self.inner.acquire(thread, owner, ttl)
+
+    def renew(self, lease: Lease, ttl: float) -> Lease:
+        return self.inner.renew(lease, ttl)
+
+    def release(self, lease: Lease) -> None:
+        self.inner.release(lease)
+
+    def cancel(self, thread: str) -> bool:
+        return self.inner.cancel(thread)
+
+    def cancelled(self, lease: Lease) -> bool:
+        return self.inner.cancelled(lease)
+
+    def wait(self, thread: str, timeout: float) -> None:
+        self.inner.wait(thread, timeout)
+
+    # Retention.
+
+    def delete_thread(self, thread: str) -> None:
+        self.inner.delete_thread(thread)
+        if self._origins(thread):
+            self._note(thread, None)
+
+    def copy_thread(self, source: str, target: str) -> None:
+        before = self._origins(target)
+        # The note first: rows without it could not be read, and a note without rows says nothing.
+        self._note(target, [source, *self._origins(source)])
+        try:
+            self.inner.copy_thread(source, target)
+        except BaseException:
+            self._note(target, before or None)
+            raise
+
+    def prune(
+        self,
+        thread: str | None = None,
+        *,
+        keep_last: int = 1,
+        keep_every: int | None = None,
+        older_than: float | None = None,
+    ) -> int:
+        return self.inner.prune(thread, keep_last=keep_last, keep_every=keep_every, older_than=older_than)
+
+    # Effects.
+
+    def transact(self, work: Callable[[EffectTx], T], *, durable: bool = True) -> T:
+        return self.inner.transact(lambda tx: work(SealedEffectTx(tx, self._sealer, self.scope)), durable=durable)
+
+    def read(self, work: Callable[[EffectTx], T]) -> T:
+        return self.inner.read(lambda tx: work(SealedEffectTx(tx, self._sealer, self.scope)))
+
+    def close(self) -> None:
+        self.inner.close()
+
+    # Sealing.
+
+    def _origins(self, thread: str) -> list[str]:
+        """The threads that rows of a copy were written for."""
+        name = _COPY + thread
+        told = self.inner.read(lambda tx: tx.mark(name))
+        return [] if told is None else _names(self._sealer.open(told, self.scope, "copy", thread))
+
+    def _note(self, thread: str, origins: list[str] | None) -> None:
+        told = None if origins is None else self._sealer.seal(_told(origins), self.scope, "copy", thread)
+        self.inner.transact(lambda tx: tx.set_mark(_COPY + thread, told))
+
+    def _sealed(self, batch: Batch) -> Batch:
+        return replace(batch, records=tuple(self._sealed_record(batch.thread, record) for record in batch.records))
+
+    def _sealed_record(self, thread: str, record: Record) -> Record:
+        seal = self._sealer.seal
+        root: tuple[Part, ...] = (self.scope, thread)
+        match record:
+            case PutCheckpoint(checkpoint=c):
+                head = _digest(c.metadata) + c.head
+                return replace(
+                    record,
+                    checkpoint=replace(
+                        c,
+                        head=seal(head, *root, *_head_place(c)),
+                        delta=seal(c.delta, *root, "delta", c.ns, c.id),
+                        snapshot=None if c.snapshot is None else seal(c.snapshot, *root, "snapshot", c.ns, c.id),
+                    ),
+                )
+            case PutWrites(writes=w):
+                return replace(record, writes=replace(w, blob=seal(w.blob, *root, *_writes_place(w))))
+            case PutAnswer(answer=a):
+                return replace(record, answer=replace(a, blob=seal(a.blob, *root, *_answer_place(a))))
+            case PutChunks(chunks=chunks):
+                return PutChunks({d: seal(body, *root, "chunk", d) for d, body in chunks.items()})
+            case _:
+                return record
+
+    def _opened(self, thread: str, data: bytes, what: str, *place: Part) -> bytes:
+        """Sealed for the thread itself, or, where that is a copy, for one that its rows come from."""
+        try:
+            return self._sealer.open(data, self.scope, thread, *place)
+        except CannotDecrypt as error:
+            for origin in self._origins(thread):
+                with suppress(CannotDecrypt):
+                    return self._sealer.open(data, self.scope, origin, *place)
+            raise _placed(error, what, thread, place) from error.__cause__
+
+    def _checkpoint(self, thread: str, c: Checkpoint) -> Checkpoint:
+        place = (c.ns, c.id)
+        sealed_head = self._opened(thread, c.head, "head", *_head_place(c))
+        head = sealed_head
+        if sealed_head is not c.head:
+            digest, head = sealed_head[:_MARK], sealed_head[_MARK:]
+            # Retention takes the metadata of rows that it keeps out of sight.
+            if c.metadata and digest != _digest(c.metadata):
+                raise _placed(
+                    cannot("do not belong to this metadata, which was changed", c.head), "head", thread, place
+                )
+        snapshot = None if c.snapshot is None else self._opened(thread, c.snapshot, "snapshot", "snapshot", *place)
+        # Retention empties the delta of a row that has a snapshot; nobody else may.
+        emptied = not c.delta and snapshot is not None
+        delta = b"" if emptied else self._opened(thread, c.delta, "delta", "delta", *place)
+        return replace(c, head=head, delta=delta, snapshot=snapshot)
+
+    def _writes(self, thread: str, w: TaskWrites) -> TaskWrites:
+        return replace(w, blob=self._opened(thread, w.blob, "task writes", *_writes_place(w)))
+
+    def _answer(self, thread: str, a: Answer) -> Answer:
+        return replace(a, blob=self._opened(thread, a.blob, "answer", *_answer_place(a)))
+
+    def _chunks(self, thread: str, chunks: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+        return {d: self._opened(thread, body, "chunk", "chunk", d) for d, body in chunks.items()}
+
+
+def _digest(metadata: Mapping[str, Any]) -> bytes:
+    return blake2b(canonical(dict(metadata)), digest_size=_MARK).digest()
+
+
+def _head_place(c: Checkpoint) -> tuple[Part, ...]:
+    whole = "delta" if c.snapshot is None else "whole"
+    return ("head", c.ns, c.id, c.parent or "", c.step, c.source, whole, b"".join(c.refs))
+
+
+def _writes_place(w: TaskWrites) -> tuple[Part, ...]:
+    return ("writes", w.ns, w.checkpoint, w.task, w.kind, b"".join(w.refs))
+
+
+def _answer_place(a: Answer) -> tuple[Part, ...]:
+    return ("answer", a.ns, a.checkpoint, a.question, a.by)
+
+
+def _placed(error: CannotDecrypt, what: str, thread: str, place: tuple[Part, ...]) -> CannotDecrypt:
+    shown = [part.hex() if isinstance(part, bytes) else str(part) for part in place]
+    found = CannotDecrypt(
+        f"{what} of thread {thread!r} ({', '.join(shown)}): {error.message}",
+        component="journal",
+        operation="read",
+        details={**error.details, "thread": thread, "column": what, "place": " ".join(shown)},
+    )
+    found.raw = error.raw
+    return found
