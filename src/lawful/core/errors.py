@@ -16,7 +16,7 @@ Failure                        what ``except`` catches
 │   └── GraphBuildError, ResumeRefused
 ├── ValidationError            a refused write, input or answer
 │   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged
-│   ├── InvalidNamespace, InvalidFilter
+│   ├── InvalidNamespace, InvalidFilter, AccessDenied
 └── InternalError              a store, or this library itself
     ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, CannotDecrypt, HeadMoved, LeaseLost
 """
@@ -24,8 +24,23 @@ Failure                        what ``except`` catches
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, get_args
+from typing import Any
 
+from lawful.core.error_kinds import THIRTEEN as THIRTEEN
+from lawful.core.error_kinds import AgentError as AgentError
+from lawful.core.error_kinds import ConfigurationError as ConfigurationError
+from lawful.core.error_kinds import ConversationMemoryError as ConversationMemoryError
+from lawful.core.error_kinds import DocumentLoaderError as DocumentLoaderError
+from lawful.core.error_kinds import EmbeddingError as EmbeddingError
+from lawful.core.error_kinds import Error as Error
+from lawful.core.error_kinds import InternalError as InternalError
+from lawful.core.error_kinds import LLMError as LLMError
+from lawful.core.error_kinds import NetworkError as NetworkError
+from lawful.core.error_kinds import ParsingError as ParsingError
+from lawful.core.error_kinds import RunnableError as RunnableError
+from lawful.core.error_kinds import ToolError as ToolError
+from lawful.core.error_kinds import ValidationError as ValidationError
+from lawful.core.error_kinds import VectorStoreError as VectorStoreError
 from lawful.core.failure import JSON as JSON
 from lawful.core.failure import ErrorContext as ErrorContext
 from lawful.core.failure import Failure as Failure
@@ -36,110 +51,6 @@ from lawful.core.failure_json import read_failure
 from lawful.core.lazy import late
 from lawful.core.signals import GraphDrained
 from lawful.core.timed_out import TimedOut
-
-
-class LLMError(Failure):
-    """A model refused, failed, or answered out of form."""
-
-    code = "llm"
-    _retryable = True
-
-
-class AgentError(Failure):
-    """An agent's loop could not go on."""
-
-    code = "agent"
-
-
-class ConversationMemoryError(Failure):
-    """A conversation's memory could not be kept or read (``MemoryError`` is Python's)."""
-
-    code = "memory"
-
-
-class ToolError(Failure):
-    """A tool or an effect failed, or was not allowed."""
-
-    code = "tool"
-
-
-class VectorStoreError(Failure):
-    """A vector store failed."""
-
-    code = "vector_store"
-    _retryable = True
-
-
-class DocumentLoaderError(Failure):
-    """A document could not be loaded."""
-
-    code = "document_loader"
-
-
-class EmbeddingError(Failure):
-    """A text could not be embedded."""
-
-    code = "embedding"
-    _retryable = True
-
-
-class RunnableError(Failure):
-    """A run ended other than by finishing."""
-
-    code = "runnable"
-
-
-class ParsingError(Failure):
-    """A text was not of the form asked for."""
-
-    code = "parsing"
-
-
-class NetworkError(Failure):
-    """The other side was not reached, or did not answer in time."""
-
-    code = "network"
-    _retryable = True
-
-
-class ConfigurationError(Failure):
-    """What a build refuses: the program is wrong before it runs."""
-
-    code = "configuration"
-
-
-class ValidationError(Failure):
-    """A write, an input or an answer was refused."""
-
-    code = "validation"
-
-
-class InternalError(Failure):
-    """A store failed, or this library broke a promise of its own."""
-
-    code = "internal"
-
-
-Error: TypeAlias = (
-    LLMError
-    | AgentError
-    | ConversationMemoryError
-    | ToolError
-    | VectorStoreError
-    | DocumentLoaderError
-    | EmbeddingError
-    | RunnableError
-    | ParsingError
-    | NetworkError
-    | ConfigurationError
-    | ValidationError
-    | InternalError
-)
-"""The closed union of the thirteen, for ``match``; with ``assert_never`` the checker proves that none is forgotten."""
-
-THIRTEEN: tuple[type[Failure], ...] = get_args(Error)
-"""The same thirteen as values."""
-
 
 # ToolError: effects
 
@@ -303,6 +214,12 @@ class InvalidFilter(ValidationError, ValueError):
     code = "invalid_filter"
 
 
+class AccessDenied(ValidationError):
+    """This principal may not do this with this thread; nothing was done."""
+
+    code = "access_denied"
+
+
 class UnknownQuestion(ValidationError):
     """No open question of this thread has that id."""
 
@@ -393,7 +310,7 @@ def _family(base: type[Failure]) -> Iterable[type[Failure]]:
 
 def known_codes() -> dict[str, type[Failure]]:
     """Every code of this library and its class; classes that a program derives from these are not among them."""
-    ours = {__name__, late("lawful.core.llm_errors").__name__}
+    ours = {__name__, InternalError.__module__, late("lawful.core.llm_errors").__name__}
     return {kind.code: kind for base in THIRTEEN for kind in _family(base) if kind.__module__ in ours}
 
 

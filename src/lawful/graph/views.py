@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from lawful.core.context import Run
 from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType
+from lawful.core.questions import Principal
 from lawful.graph.config import Target, target_of
 from lawful.graph.policies import Limits
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
 from lawful.graph.snapshot import StateSnapshot, Viewer, child_ns, config_of, empty
+from lawful.journal.guard import GuardedJournal
 from lawful.journal.port import Journal
 from lawful.journal.records import Chain, Checkpoint
 
@@ -22,6 +25,10 @@ class SubgraphMissing(ConfigurationError, ValueError):
 
 class NoJournal(ConfigurationError, ValueError):
     """The graph was compiled without a journal."""
+
+
+class NotGuarded(ConfigurationError, ValueError):
+    """The graph's journal asks nobody who may do what."""
 
 
 class Views:
@@ -36,6 +43,23 @@ class Views:
         if self.checkpointer in (None, True, False):
             raise NoJournal("No checkpointer set", component="graph", operation="get_state")
         return self.checkpointer
+
+    def acting(self, principal: Principal) -> Self:
+        """The same graph on behalf of ``principal``: its journal must be a `GuardedJournal`, which asks for each call.
+
+        Raises: ConfigurationError (a ValueError), for a graph without a guarded journal.
+        """
+        journal: Any = self.journal_of()
+        if not isinstance(journal, GuardedJournal):
+            raise NotGuarded(
+                f"a {type(journal).__name__} asks nobody who may do what: compile with"
+                " checkpointer=GuardedJournal(journal, authorize)",
+                component="graph",
+                operation="acting",
+            )
+        made = copy(self)
+        made.checkpointer = journal.acting(principal)
+        return made
 
     def program_of(self, ns: str) -> Program:
         """The program of a nested namespace. Raises: ValueError where no subgraph has it."""
