@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from lawful.core import errors, llm_errors
+from lawful.core import error_kinds, errors, llm_errors
 from lawful.core.errors import (
     THIRTEEN,
     AgentError,
@@ -116,7 +116,8 @@ def test_each_code_is_unique() -> None:
     def every(kind: type[Failure]) -> set[type[Failure]]:
         return {kind}.union(*(every(child) for child in kind.__subclasses__()))
 
-    ours = [kind for kind in every(Failure) if kind.__module__ in (errors.__name__, llm_errors.__name__)]
+    homes = (errors.__name__, error_kinds.__name__, llm_errors.__name__)
+    ours = [kind for kind in every(Failure) if kind.__module__ in homes]
     codes = [kind.code for kind in ours]
     assert len(set(codes)) == len(codes)
     assert all("code" in vars(kind) for kind in ours), "an error without a code of its own"
