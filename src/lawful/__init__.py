@@ -69,14 +69,14 @@ if TYPE_CHECKING:
     from lawful.graph import Topic as Topic
     from lawful.graph import UntrackedValue as UntrackedValue
     from lawful.graph import compose as compose
-    from lawful.graph import entrypoint as entrypoint
     from lawful.graph import get_stream_writer as get_stream_writer
     from lawful.graph import interrupt as interrupt
     from lawful.graph import last as last
     from lawful.graph import push_message as push_message
-    from lawful.graph import task as task
     from lawful.graph import topic as topic
     from lawful.graph import untracked as untracked
+    from lawful.graph.functional import entrypoint as entrypoint
+    from lawful.graph.functional import task as task
     from lawful.journal.memory import MemoryJournal as MemoryJournal
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
     from lawful.tools import Toolset as Toolset
@@ -139,8 +139,6 @@ else:
             "GraphOutput",
             "GraphCallbackHandler",
             "push_message",
-            "entrypoint",
-            "task",
             "Pregel",
             "NodeBuilder",
             "DeltaChannel",
@@ -163,6 +161,8 @@ else:
         "lawful.graph",
     )
     _ALSO |= {"Secret": "lawful.core.secret", "codec": "lawful.core.codec:"}
+    # Not by way of lawful.graph, where `task` is a module.
+    _ALSO.update(dict.fromkeys(("entrypoint", "task"), "lawful.graph.functional"))
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), {**_TABLE, **_ALSO})
 

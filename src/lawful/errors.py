@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lawful.core.signals import ParentCommand as ParentCommand
     from lawful.graph.channel_forms import EmptyChannelError as EmptyChannelError
     from lawful.graph.error_codes import ErrorCode as ErrorCode
+    from lawful.graph.policies import NodeError as NodeError
 
     UnknownInterruptError = UnknownQuestion
 else:
@@ -31,6 +32,7 @@ else:
         "GraphRecursionError": "lawful.core.errors",
         "InvalidUpdateError": "lawful.core.errors",
         "NodeCancelledError": "lawful.core.errors",
+        "NodeError": "lawful.graph.policies",
         "NodeTimeoutError": "lawful.core.errors",
         "ParentCommand": "lawful.core.signals",
         "UnknownInterruptError": "lawful.core.errors:UnknownQuestion",

@@ -410,6 +410,28 @@ def test_update_state_replaces_previous(drive: Drive, journal: Journal) -> None:
     assert drive.invoke(flow, 3, config("fresh")) == [3, "seed"]
 
 
+def test_the_face_gives_the_functions_and_not_a_module() -> None:
+    import lawful
+    import lawful.graph.task as module
+
+    assert lawful.task is task is not module
+    assert lawful.entrypoint is entrypoint
+
+
+def test_update_state_may_give_a_value_and_save_another(drive: Drive, journal: Journal) -> None:
+    """Rules: 202."""
+
+    @entrypoint(checkpointer=journal)
+    def flow(number: int, *, previous: int | None = None) -> entrypoint.final[str, int]:
+        return entrypoint.final(value=str(previous), save=number)
+
+    drive.update_state(flow, config("t"), entrypoint.final(value="shown", save=7))
+    assert drive.get_state(flow, config("t")).values == "shown"
+    assert drive.invoke(flow, 2, config("t")) == "7"
+    with pytest.raises(InvalidUpdateError, match="expected str"):
+        drive.update_state(flow, config("t"), 7)
+
+
 def test_an_unfinished_run_leaves_previous_as_it_was(drive: Drive, journal: Journal) -> None:
     """Rules: 202."""
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from lawful.graph.compiled import AsyncStream as AsyncStream
     from lawful.graph.compiled import CompiledStateGraph as CompiledStateGraph
     from lawful.graph.control import RunControl as RunControl
-    from lawful.graph.functional import entrypoint as entrypoint
-    from lawful.graph.functional import task as task
     from lawful.graph.managed import IsLastStep as IsLastStep
     from lawful.graph.managed import RemainingSteps as RemainingSteps
     from lawful.graph.messages import MessagesState as MessagesState
@@ -69,7 +67,6 @@ if TYPE_CHECKING:
     from lawful.graph.updates import StateUpdate as StateUpdate
 
 _WHERE = {
-    "lawful.graph.functional": ("entrypoint", "task"),
     "lawful.graph.pregel": ("NodeBuilder", "Pregel"),
     "lawful.graph.channel_forms": ("BaseChannel", "DeltaChannel", "MapChannel", "compose"),
     "lawful.graph.updates": ("StateUpdate",),

@@ -36,13 +36,14 @@ class DeltaChannel(BinaryOperatorAggregate):
         super().__init__(typ, reducer, key)
         self.reducer = reducer
         self.snapshot_frequency = snapshot_frequency
-        self._each = isinstance(reducer, Reducer)
+        self.each = isinstance(reducer, Reducer)
+        """Whether the reducer takes one write at a time."""
 
     def initial(self) -> Any:
-        return super().initial() if self._each else empty_of(self.typ)
+        return super().initial() if self.each else empty_of(self.typ)
 
     def update(self, stored: Any, writes: Sequence[Any]) -> Any:
-        if self._each or not writes or any(overwritten(w)[0] for w in writes):
+        if self.each or not writes or any(overwritten(w)[0] for w in writes):
             return super().update(stored, writes)
         base = copy(stored) if type(stored) in (list, dict, set) else stored
         return self.reducer(empty_of(self.typ) if base is MISSING else base, list(writes))
@@ -55,8 +56,6 @@ class DeltaChannel(BinaryOperatorAggregate):
 
     def accepts(self, typ: Any) -> Any:
         """By the reducer's second parameter: what a sequence of writes has as its element."""
-        if self._each:
-            return super().accepts(typ)
         wanted = parameters(self.reducer)
         told = hints(self.reducer).get(wanted[1].name) if len(wanted) > 1 else None
         args = get_args(told)

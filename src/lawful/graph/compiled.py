@@ -313,7 +313,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
             return output
         values: Any = self.program.state_view(session.machine.values)
         missing = {k: UNSET for k in schema.required if k not in values} if schema.kind == "dataclass" else {}
-        return schema.typ(**{k: v for k, v in {**missing, **values}.items() if k in schema.keys})
+        return schema.make({k: v for k, v in {**missing, **values}.items() if k in schema.keys})
 
     # As a node of another graph
 

@@ -9,6 +9,7 @@ from lawful.core.check import Check, compile_check
 from lawful.core.codec import Registry
 from lawful.core.codec import default as default_registry
 from lawful.core.errors import InvalidUpdateError
+from lawful.graph.channel_forms import DeltaChannel
 from lawful.graph.channels import (
     MISSING,
     ActivatedBarrierValue,
@@ -240,7 +241,10 @@ class Linker:
             if self.channels[key].tracked:
                 made.register_annotation(self.origin[key].annotations[key], where=key)
         for schema in self.schemas:
-            if schema.kind in ("dataclass", "pydantic"):
+            if schema.format is not None:
+                if made.codec_of(schema.typ) is None:
+                    made.register(schema.typ, encode=schema.taken, decode=schema.make)
+            elif schema.kind in ("dataclass", "pydantic"):
                 made.register_annotation(schema.typ, where=schema.name)
         return made
 
@@ -306,7 +310,7 @@ def prepares(channels: Mapping[str, Channel]) -> dict[str, Callable[[Any], Any]]
 
 def write_type(channel: Channel, typ: Any) -> Any:
     """What may be written to a channel whose values are of type ``typ``."""
-    if type(channel) is BinaryOperatorAggregate:
+    if type(channel) is BinaryOperatorAggregate or (isinstance(channel, DeltaChannel) and channel.each):
         return _update_type(channel, typ)
     return channel.accepts(typ)
 

@@ -186,7 +186,7 @@ def typed(schema: Schema | None, values: Any) -> Any:
         return values
     told = cast("dict[str, Any]", values)
     try:
-        return schema.typ(**{key: told[key] for key in schema.keys if key in told})
+        return schema.make({key: told[key] for key in schema.keys if key in told})
     except (TypeError, ValueError):  # not all that it requires is there yet, or a lenient graph holds what it refuses
         return told
 

@@ -23,6 +23,7 @@ from lawful.core.lazy import face
 from lawful.graph.channel_forms import channel_of_form
 from lawful.graph.channels import LAST, MISSING, BinaryOperatorAggregate, Channel, LastValue
 from lawful.graph.command import ROOT, UNSET
+from lawful.graph.formats import SchemaFormat, format_of
 from lawful.graph.managed import Managed
 from lawful.graph.signature import takes_two
 
@@ -35,7 +36,9 @@ _COPIED: dict[type, Callable[[Any], Any]] = {list: list[Any].copy, dict: dict[An
 class Schema:
     """One state class, read once; ``view`` makes what a node gets, ``writes`` what a returned instance writes."""
 
-    __slots__ = ("annotations", "channels", "defaults", "keys", "kind", "managed", "optional", "required", "typ")
+    __slots__ = (
+        "annotations", "channels", "defaults", "format", "keys", "kind", "managed", "optional", "required", "typ",
+    )  # fmt: skip
 
     def __init__(self, typ: Any, kind: Kind) -> None:
         self.typ = typ
@@ -50,6 +53,16 @@ class Schema:
         self.required: tuple[str, ...] = ()
         self.optional: set[str] = set()
         """Keys that a TypedDict does not require."""
+        self.format: SchemaFormat | None = None
+        """How a class of a registered format is read and made; such a class has the kind "dataclass"."""
+
+    def taken(self, value: Any) -> dict[str, Any]:
+        """The fields of an instance that have a value."""
+        return {key: getattr(value, key) for key in self.keys if hasattr(value, key)}
+
+    def make(self, values: Mapping[str, Any]) -> Any:
+        """An instance of the class. Raises: TypeError, ValueError."""
+        return self.typ(**values) if self.format is None else self.format.make(self.typ, values)
 
     @property
     def name(self) -> str:
@@ -67,6 +80,8 @@ def kind_of(typ: Any) -> Kind:
             return "pydantic"
         if hasattr(typ, "__annotations__") and issubclass(typ, dict):
             return "dict"
+        if format_of(typ) is not None:
+            return "dataclass"
     return "root"
 
 
@@ -84,6 +99,8 @@ def read_schema(typ: Any) -> Schema:
         schema.keys = (ROOT,)
         _add_key(schema, ROOT, typ)
         return schema
+    if kind == "dataclass" and not hasattr(typ, "__dataclass_fields__"):
+        return _by_format(schema)
     for key, hint in _hints(typ).items():
         _add_key(schema, key, hint)
         if kind == "dict" and _is_optional(typ, hint):
@@ -94,16 +111,37 @@ def read_schema(typ: Any) -> Schema:
     return schema
 
 
+def _by_format(schema: Schema) -> Schema:
+    """The schema of a class whose format was registered."""
+    schema.format = format_of(schema.typ)
+    assert schema.format is not None
+    try:
+        fields = schema.format.fields(schema.typ)
+    except NameError as error:
+        raise _unresolved(schema.typ, error) from error
+    for key, field in fields.items():
+        _add_key(schema, key, field.annotation)
+        if field.default is not MISSING or not field.required:
+            schema.defaults[key] = field.default
+    schema.keys = tuple(schema.channels)
+    schema.required = tuple(k for k in schema.keys if fields[k].required)
+    return schema
+
+
+def _unresolved(typ: Any, error: NameError) -> GraphBuildError:
+    return GraphBuildError(
+        f"A type hint of {typ.__name__} does not resolve: {error}. Define what it names at module level.",
+        component="graph",
+        operation="StateGraph",
+        cause=error,
+    )
+
+
 def _hints(typ: Any) -> dict[str, Any]:
     try:
         found = get_type_hints(typ, include_extras=True)
     except NameError as error:
-        raise GraphBuildError(
-            f"A type hint of {typ.__name__} does not resolve: {error}. Define what it names at module level.",
-            component="graph",
-            operation="StateGraph",
-            cause=error,
-        ) from error
+        raise _unresolved(typ, error) from error
     wanted = getattr(typ, "__dataclass_fields__", None) or getattr(typ, "__pydantic_fields__", None)
     if wanted is None:
         return found
@@ -221,12 +259,12 @@ def make_view(schema: Schema, channels: Mapping[str, Channel], *, strict: bool) 
     collect = _plain_collect(schema.keys) if simple else _collect(schema.keys, channels)
     if schema.kind == "dict":
         return collect
-    make = schema.typ
+    make = schema.make
 
     def instance(values: Mapping[str, Any]) -> Any:
         known = collect(values)
         try:
-            return make(**known)
+            return make(known)
         except TypeError as error:
             missing = [k for k in schema.required if k not in known]
             if not missing:
@@ -311,6 +349,8 @@ def instance_writes(schema: Schema, value: Any, *, strict: bool) -> list[tuple[s
     Strict: the fields that were set (pydantic), or are not UNSET (dataclass). Lenient: every field, but for a None of a
     pydantic model that was not set.
     """
+    if schema.format is not None:
+        return [(k, v) for k, v in schema.format.written(value).items() if k in schema.channels and v is not UNSET]
     fields_set: Any = getattr(value, "model_fields_set", None)
     out: list[tuple[str, Any]] = []
     for key in schema.keys:
