@@ -20,6 +20,7 @@ class Run:
     """
 
     __slots__ = (
+        "cache",
         "clock",
         "config",
         "context",
@@ -76,6 +77,8 @@ class Run:
         self.durability = durability
         self.holder = holder
         """The attempt that a nested run runs inside."""
+        self.cache: Any = parent.cache if parent is not None else None
+        """A `lawful.journal.cache_port.Cache`, or None."""
         self.shared: dict[str, Any] = parent.shared if parent is not None else {}
         """One dict for a root run and all nested in it: the plain resume value, cancellation, limits."""
 

@@ -12,7 +12,7 @@ from lawful.graph.channels import BinaryOperatorAggregate
 from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
-from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, one_or_many, policies, subgraph_of
+from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, checked_cache, one_or_many, policies, subgraph_of
 from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
 from lawful.graph.policies import NO_LIMITS, Limits, timeout_of
 from lawful.graph.signature import hints, name_of, parameters, takes_nothing
@@ -293,10 +293,7 @@ class StateGraph(Generic[S]):
                 "Invalid checkpointer provided. Expected a Journal, True, False or None."
                 f" Received {type(checkpointer).__name__}."
             )
-        if cache is not None:
-            raise GraphBuildError(
-                "compile(cache=...) is not supported by this version", component="graph", operation="compile"
-            )
+        checked_cache(cache)
         before, after = _names(interrupt_before), _names(interrupt_after)
         check_build(self, (*before, *after))
         program = link(self, name or self.name or "LangGraph", debug=debug)

@@ -80,7 +80,7 @@ class CallTask(Task):
         made = CallTask(self.parent, self.task_node, self.given, self.call_index)
         made.attempt = self.attempt
         made.first_attempt = self.began()
-        made._id = self._id
+        made._id, made.cache_key = self._id, self.cache_key
         return made
 
 

@@ -11,18 +11,22 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_args, get_origin, overl
 
 from lawful.core.context import current_task, here
 from lawful.core.errors import GraphBuildError, NotInRun
+from lawful.core.lazy import late
 from lawful.core.retry import RetryPolicy
+from lawful.graph.caching import CALLED, namespace_of
 from lawful.graph.calls import CallTask, program_of, returns
 from lawful.graph.channels import EphemeralValue, LastValue
 from lawful.graph.command import END, START
 from lawful.graph.drivers.calls import Children, TaskFuture
 from lawful.graph.parts import policies
+from lawful.graph.policies import checked_cache_policy
 from lawful.graph.pregel import Pregel, Wired
 from lawful.graph.program import Node
 from lawful.graph.runtime import PREVIOUS, Getter, injectable
 from lawful.graph.signature import hints, is_async, is_generator, name_of, parameters
 from lawful.graph.task import Task
 from lawful.graph.wiring import checked_timeout
+from lawful.journal.cache_port import Cache
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,7 +67,7 @@ class TaskFunction(Generic[P, T]):
             )
         awaits = is_async(fn)
         node = Node(self.name, fn, call=_calling(fn), is_async=awaits, view=dict, accept=returns)
-        node.retry, node.cache = policies(retry), cache
+        node.retry, node.cache = policies(retry), checked_cache_policy(cache, f"Task {self.name!r}")
         node.timeout = checked_timeout(f"Task {self.name!r}", timeout, awaits)
         self._node = node
         self._program = program_of(node)
@@ -81,6 +85,14 @@ class TaskFunction(Generic[P, T]):
             if parent.children is None:
                 parent.children = Children(parent)
         return parent.children.call(call, self._program)
+
+    def clear_cache(self, cache: Cache, *, scope: str = "local") -> None:
+        """Forget the results of this task in ``cache``; ``scope`` is the tenant, as the journal has it."""
+        cache.clear([namespace_of(scope, CALLED, self.name)])
+
+    async def aclear_cache(self, cache: Cache, *, scope: str = "local") -> None:
+        """As `clear_cache`, beside the event loop."""
+        await late("asyncio").to_thread(lambda: self.clear_cache(cache, scope=scope))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)

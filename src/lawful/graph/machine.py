@@ -15,10 +15,11 @@ from lawful.core.retry import RetryPolicy, policy_for
 from lawful.core.signals import GraphDrained, ParentCommand
 from lawful.graph import orders as o
 from lawful.graph.apply import merge, tried
+from lawful.graph.caching import keeps
 from lawful.graph.crowding import crowded
 from lawful.graph.handling import can_handle, handler_of, placed
 from lawful.graph.standing import Standing
-from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, HANDLED, Task
+from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, HANDLED, PENDING, Task
 from lawful.graph.timing import alarms, rang
 
 
@@ -44,6 +45,18 @@ class Machine(Standing):
         before = self.limits.before
         if before and self.fresh and self._named(before, (t.task_node for t in self.tasks)):
             return self.pause((), "interrupt_before")
+        if self.caching and (asking := [t for t in self.tasks if self._may_be_cached(t)]):
+            return (o.Recall(asking),)
+        return self.announce()
+
+    def _may_be_cached(self, task: Task) -> bool:
+        return task.task_node.cache is not None and task.status == PENDING and not task.saved and not task.questions
+
+    def _recalled(self, event: o.Recalled) -> Sequence[o.Order]:
+        """What the cache had stands as if it had been saved; the rest is started."""
+        if self.cancelled is not None:
+            return ()
+        self.standing = self.standing or any(t.cached for t in event.tasks)
         return self.announce()
 
     def announce(self) -> Sequence[o.Order]:
@@ -71,13 +84,13 @@ class Machine(Standing):
     def _waiting(self) -> list[Task]:
         """Of the tasks that an earlier run began, those that have to run; what the others wrote is told again."""
         self.standing = False
-        self.ended_tasks = [t for t in self.tasks if t.saved and t.status != HANDLED]
+        self.ended_tasks = [t for t in self.tasks if (t.saved or t.cached) and t.status != HANDLED]
         self.trouble = any(t.status != DONE for t in self.ended_tasks)
         if self.listener is not None:
             for task in self.ended_tasks:
                 if task.cached:
                     self.listener.ended(self, task)
-        return [t for t in self.tasks if not t.saved]
+        return [t for t in self.tasks if not (t.saved or t.cached)]
 
     def _named(self, wanted: frozenset[str], nodes: Any) -> bool:
         return any(node.name in wanted or ("*" in wanted and not node.hidden) for node in nodes)
@@ -94,6 +107,8 @@ class Machine(Standing):
 
     def _ended(self, event: o.TaskEnded) -> Sequence[o.Order]:
         task = event.task
+        if task.cache_key is not None and task.status == DONE:
+            return self._kept(event)
         if task.status == FAILED and not self.failing and self.cancelled is None:
             orders = self._forgiven(task)
             if orders is not None:
@@ -104,10 +119,8 @@ class Machine(Standing):
         self.ended_tasks.append(task)
         if task.status != DONE:
             self.trouble = True
-        if task.swallowed:
-            self.notice("signal_swallowed", {"node": task.node, "signal": type(task.signal).__name__})
-        if self.listener is not None:
-            self.listener.ended(self, task)
+        if task.swallowed or self.listener is not None:
+            self._told(task)
         if not self.running:
             return self.close()
         stop: Sequence[o.Order] = ()
@@ -118,6 +131,19 @@ class Machine(Standing):
             self.save(task)
             return (*stop, *self.flush())
         return stop
+
+    def _told(self, task: Task) -> None:
+        if task.swallowed:
+            self.notice("signal_swallowed", {"node": task.node, "signal": type(task.signal).__name__})
+        if self.listener is not None:
+            self.listener.ended(self, task)
+
+    def _kept(self, event: o.TaskEnded) -> Sequence[o.Order]:
+        """A node with a cache policy has a result."""
+        task = event.task
+        key, task.cache_key = task.cache_key, None
+        kept = (o.Remember(task, key),) if keeps(task) else ()
+        return (*kept, *self._ended(event))
 
     def _forgiven(self, task: Task) -> Sequence[o.Order] | None:
         """Another attempt of a failed task, or its error handler's; None where the failure is the run's."""
@@ -352,6 +378,7 @@ _RULES: dict[type, Callable[[Machine, Any], Sequence[o.Order]]] = {
     o.Committed: Machine._committed,  # pyright: ignore[reportPrivateUsage]
     o.TimerFired: Machine._timer,  # pyright: ignore[reportPrivateUsage]
     o.Rang: Machine._rang,  # pyright: ignore[reportPrivateUsage]
+    o.Recalled: Machine._recalled,  # pyright: ignore[reportPrivateUsage]
     o.DrainAsked: Machine._drain,  # pyright: ignore[reportPrivateUsage]
     o.CommitRefused: Machine._refused,  # pyright: ignore[reportPrivateUsage]
     o.Cancelled: Machine._cancelled,  # pyright: ignore[reportPrivateUsage]

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from lawful.core.questions import Question
 from lawful.graph.task import Task
+from lawful.journal.cache_port import FullKey
 from lawful.journal.records import Record
 
 # Events
@@ -108,6 +109,7 @@ class Remember(Struct, frozen=True):
     """Keep the task's result in the cache; nothing waits for it."""
 
     task: Task
+    key: FullKey
 
 
 class Commit(Struct, frozen=True):

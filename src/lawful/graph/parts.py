@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 from lawful.core.errors import GraphBuildError
 from lawful.core.retry import RetryPolicy
 from lawful.graph.state import Schema
+from lawful.journal.cache_port import Cache
 
 
 class NodeSpec:
@@ -148,3 +149,14 @@ def policies(given: Any) -> tuple[RetryPolicy, ...]:
 def subgraph_of(fn: Any) -> Any:
     """``fn`` itself if it is a compiled graph, else None."""
     return fn if hasattr(fn, "nested") and hasattr(fn, "program") else None
+
+
+def checked_cache(given: Any) -> Any:
+    """``given``, if it may stand for a cache. Raises: GraphBuildError."""
+    if given is not None and not isinstance(given, Cache):
+        raise GraphBuildError(
+            f"cache takes a Cache (MemoryCache, SQLiteCache), got {type(given).__name__}",
+            component="graph",
+            operation="compile",
+        )
+    return given

@@ -138,3 +138,10 @@ class NodeError(Struct, frozen=True):
     """The node that failed, its retries used up."""
     error: BaseException
     """What it raised; after a crash an exception of the library is rebuilt, any other is an `Exception` of equal text."""
+
+
+def checked_cache_policy(told: Any, what: str) -> CachePolicy | None:
+    """``told``, if it is a cache policy or None. Raises: GraphBuildError."""
+    if told is None or isinstance(told, CachePolicy):
+        return told
+    raise _refuse(f"{what}: cache_policy takes a CachePolicy, got {told!r:.80}", "cache_policy")

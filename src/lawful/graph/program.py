@@ -133,6 +133,7 @@ class Program:
         "acceptor",
         "bare",
         "bare_input",
+        "caches",
         "channels",
         "checks",
         "clearing",
@@ -184,6 +185,7 @@ class Program:
         self.remembering: frozenset[str] = frozenset(k for k, graph in held.items() if graph.checkpointer is True)
         """Nodes that are graphs with a memory of their own."""
         self.plain = not self.clearing and not self.consuming and all(c.kind == LAST for c in channels.values())
+        self.caches = any(n.cache is not None for n in nodes.values())
         self.timed = any(n.timeout is not None for n in nodes.values())
         self.joins: dict[str, Join] = {}
         self.input_keys: tuple[str, ...] = ()

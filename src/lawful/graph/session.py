@@ -26,7 +26,7 @@ from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
 from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
 from lawful.graph.crowding import enter, leave
-from lawful.graph.drivers.shared import Deal
+from lawful.graph.drivers.shared import Deal, drainable
 from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
 from lawful.graph.options import Options
@@ -49,6 +49,7 @@ class Graph(Protocol):
 
     program: Program
     checkpointer: Any
+    cache: Any
     store: Any
     clock: Clock | None
     step_timeout: float | None
@@ -169,6 +170,10 @@ class Session:
                 durability=durability_of(self.options.durability),
             )
         equip(run, self.hub, self.options.on_event, self.config)
+        if self.graph.cache is not None:
+            run.cache = self.graph.cache
+        elif run.cache is None and self.graph.program.caches:
+            _log.warning("Nodes of %s have a cache policy, but it was compiled without a cache", self.graph.name)
         if self.options.control is not None:
             run.shared["control"] = self.options.control
         if self.bounds.seconds is not None:
@@ -216,7 +221,7 @@ class Session:
             machine.own = []
             if machine.held is not None:
                 machine.held.transient = graph.checkpointer is not True
-        if machine.drainable and (control := run.shared.get("control")) is not None:
+        if drainable(machine) and (control := run.shared.get("control")) is not None:
             machine.draining = control.drain_reason
         return machine
 

@@ -41,6 +41,7 @@ class Standing:
         "answers",
         "at",
         "base",
+        "caching",
         "cancelled",
         "checkpoint",
         "committing",
@@ -158,18 +159,15 @@ class Standing:
     def _guard(self) -> None:
         """What policies need to know."""
         self.holder = self.run.holder
-        """For a graph inside a node: the attempt that is alive as long as we are."""
+        """The attempt that is alive as long as we are."""
         self.handling: list[Task] = []
         """Error handlers that wait until what they take over is durable."""
         self.draining: str | None = None
         """Why the run is to stop once its step has ended."""
         self.timed = self.program.timed
         """Whether a task may have a limit to its time."""
-
-    @property
-    def drainable(self) -> bool:
-        """Whether stopping between two steps loses nothing: a graph inside a node that keeps no record would."""
-        return self.recorder is not None or self.run.parent is None
+        self.caching = self.program.caches and self.run.cache is not None
+        """Whether a cache is to be asked before tasks start."""
 
     def rebase(self) -> None:
         """Start a step on the checkpoint that we stand on."""

@@ -162,6 +162,7 @@ class Task(Slot):
         made = Task(self.base, self.task_node, self.index, self.arg)
         made.attempt = self.attempt
         made.first_attempt = self.began()
+        made.cache_key = self.cache_key
         made.position, made.given, made.timeout, made._id = self.position, self.given, self.timeout, self._id
         return made
 
@@ -176,6 +177,7 @@ class Task(Slot):
         if self.unfit is not None:
             raise self.unfit
         if self.origin is not None:
+            self.origin.unfit = None
             return self.origin.enter()
         if self.index >= 0:
             return self.arg

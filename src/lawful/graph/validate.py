@@ -9,7 +9,7 @@ from lawful.graph.channels import LAST
 from lawful.graph.command import END, ROOT, START, UNSET
 from lawful.graph.handlers import check_handlers, functions, handler_for
 from lawful.graph.parts import Blueprint, EdgeSpec
-from lawful.graph.policies import CachePolicy, limited, timeout_of
+from lawful.graph.policies import checked_cache_policy, limited, timeout_of
 from lawful.graph.signature import hints, is_async
 
 
@@ -110,9 +110,7 @@ def _check_timeouts(graph: Blueprint) -> None:
 
 def _check_caches(graph: Blueprint) -> None:
     for spec in graph.nodes.values():
-        policy = spec.cache or graph.defaults.get("cache")
-        if policy is not None and not isinstance(policy, CachePolicy):
-            raise _refuse(f"Node {spec.name!r}: cache_policy takes a CachePolicy, got {policy!r:.80}", node=spec.name)
+        checked_cache_policy(spec.cache or graph.defaults.get("cache"), f"Node {spec.name!r}")
 
 
 # Joins of which one source can be skipped

@@ -7,8 +7,10 @@ from copy import copy
 from typing import Any, Self
 
 from lawful.core.context import Run
-from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType
+from lawful.core.errors import ConfigurationError, CorruptRecord, UnknownType, nearest
+from lawful.core.lazy import late
 from lawful.core.questions import Principal
+from lawful.graph.caching import namespace_of
 from lawful.graph.config import Target, target_of
 from lawful.graph.policies import Limits
 from lawful.graph.program import Program
@@ -37,6 +39,7 @@ class Views:
     program: Program
     checkpointer: Any
     limits: Limits
+    cache: Any
 
     def journal_of(self) -> Journal:
         """Raises: ValueError (a ConfigurationError) without a journal."""
@@ -73,6 +76,28 @@ class Views:
                 raise SubgraphMissing(f"Subgraph {ns!r} not found", component="graph", operation="get_state")
             program = node.subgraph.program
         return program
+
+    def clear_cache(self, nodes: Sequence[str] | None = None) -> None:
+        """Forget the cached results of these nodes, or of all; those of this graph, and of its journal's tenant, alone.
+
+        Raises: ConfigurationError without a cache, or for a node that has no cache policy.
+        """
+        cache, known = self.cache, [n.name for n in self.program.nodes.values() if n.cache is not None]
+        if cache is None:
+            raise ConfigurationError("No cache set: compile(cache=...)", component="graph", operation="clear_cache")
+        for name in nodes or ():
+            if name not in known:
+                raise ConfigurationError(
+                    f"Node {name!r} has no cache policy.{nearest(name, known)}",
+                    component="graph",
+                    operation="clear_cache",
+                )
+        scope = getattr(self.checkpointer, "scope", "local")
+        cache.clear([namespace_of(scope, self.program.name, name) for name in nodes or known])
+
+    async def aclear_cache(self, nodes: Sequence[str] | None = None) -> None:
+        """As `clear_cache`, beside the event loop."""
+        await late("asyncio").to_thread(self.clear_cache, nodes)
 
     def get_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
         """Where the thread stands; ``config`` may be a bare thread id.

@@ -18,7 +18,7 @@ from lawful.graph.command import END, START, Command, Overwrite, Send
 from lawful.graph.link import prepares, write_type
 from lawful.graph.managed import Managed
 from lawful.graph.parts import EdgeSpec, NodeSpec, subgraph_of
-from lawful.graph.policies import TimeoutPolicy, limited, timeout_of
+from lawful.graph.policies import TimeoutPolicy, checked_cache_policy, limited, timeout_of
 from lawful.graph.program import Node, Program
 from lawful.graph.results import Acceptor
 from lawful.graph.runtime import caller
@@ -246,7 +246,8 @@ def _node(w: Wiring, n: Wired, acceptor: Acceptor) -> Node:
     node.triggers = n.triggers
     node.consumes = tuple(k for k in n.triggers if type(w.channels[k]).consume is not Channel.consume)
     node.managed = {k: m for k, m in w.managed.items() if k in one_or_several(n.reads)}
-    node.retry, node.cache, node.timeout = n.retry, n.cache, limited(timeout_of(n.timeout))
+    node.retry, node.timeout = n.retry, limited(timeout_of(n.timeout))
+    node.cache = checked_cache_policy(n.cache, f"Node {n.name!r}")
     node.metadata = {**n.metadata, **({"tags": list(n.tags)} if n.tags else {})}
     node.subgraph = graph
     return node

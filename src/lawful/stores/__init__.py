@@ -1,4 +1,4 @@
-"""What outlives its process: journals, and long-term stores; each imported when it is first used."""
+"""What outlives its process: journals, long-term stores and caches; each imported when it is first used."""
 
 from lawful.core.lazy import face
 
@@ -7,10 +7,12 @@ if TYPE_CHECKING:
     from lawful.stores.aes_gcm import AESGCM as AESGCM
     from lawful.stores.encrypted_journal import EncryptedJournal as EncryptedJournal
     from lawful.stores.encrypted_store import EncryptedStore as EncryptedStore
+    from lawful.stores.memory_cache import MemoryCache as MemoryCache
     from lawful.stores.memory_store import MemoryStore as MemoryStore
     from lawful.stores.postgres import PostgresJournal as PostgresJournal
     from lawful.stores.postgres_store import PostgresStore as PostgresStore
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
+    from lawful.stores.sqlite_cache import SQLiteCache as SQLiteCache
     from lawful.stores.sqlite_store import SQLiteStore as SQLiteStore
     from lawful.stores.store_port import Store as Store
 
@@ -18,9 +20,11 @@ _WHERE = {
     "AESGCM": "lawful.stores.aes_gcm",
     "EncryptedJournal": "lawful.stores.encrypted_journal",
     "EncryptedStore": "lawful.stores.encrypted_store",
+    "MemoryCache": "lawful.stores.memory_cache",
     "MemoryStore": "lawful.stores.memory_store",
     "PostgresJournal": "lawful.stores.postgres",
     "PostgresStore": "lawful.stores.postgres_store",
+    "SQLiteCache": "lawful.stores.sqlite_cache",
     "SQLiteJournal": "lawful.stores.sqlite",
     "SQLiteStore": "lawful.stores.sqlite_store",
     "Store": "lawful.stores.store_port",
@@ -29,9 +33,11 @@ __all__ = [
     "AESGCM",
     "EncryptedJournal",
     "EncryptedStore",
+    "MemoryCache",
     "MemoryStore",
     "PostgresJournal",
     "PostgresStore",
+    "SQLiteCache",
     "SQLiteJournal",
     "SQLiteStore",
     "Store",

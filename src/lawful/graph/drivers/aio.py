@@ -11,8 +11,9 @@ from typing import Any
 from lawful.graph import orders as o
 from lawful.graph.attempt import attempt, attempt_async
 from lawful.graph.drivers.pacing import held_back
+from lawful.graph.drivers.recalling import recall, remember, remember_beside, waits
 from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
-from lawful.graph.drivers.threads import Pool
+from lawful.graph.drivers.threads import Pool, lend
 from lawful.graph.machine import Machine
 from lawful.graph.outbox import Outbox
 from lawful.graph.task import CANCELLED, Task
@@ -30,6 +31,7 @@ class AsyncDriver(Driver):
         "cancelling",
         "flying",
         "inbox",
+        "keeping",
         "loop",
         "pace",
         "pool",
@@ -61,6 +63,8 @@ class AsyncDriver(Driver):
         self.sleeping: dict[Task, asyncio.TimerHandle] = {}
         self.alarms: dict[Task, asyncio.TimerHandle] = {}
         """When to look whether a running task is past a limit."""
+        self.keeping: list[asyncio.Future[None]] = []
+        """Results on their way into the cache; the run's end waits for them."""
         self.pool: Pool | None = None
         self.pace: Outbox | None = None
         """The stream's buffer that nodes are held back by, where chunks arise while they run."""
@@ -78,7 +82,7 @@ class AsyncDriver(Driver):
                 await self.turn()
             return self.outcome
         finally:
-            if self.flying:
+            if self.flying or self.keeping:
                 await self._reap()
 
     async def stream(self, orders: Sequence[o.Order]) -> AsyncGenerator[Any, None]:
@@ -96,7 +100,7 @@ class AsyncDriver(Driver):
             chunks.clear()  # nobody takes them any more, and nobody need wait for room
             if self.outcome is None:
                 await self._abandon(GeneratorExit("the stream was closed"))
-            if self.flying:
+            if self.flying or self.keeping:
                 await self._reap()
 
     async def turn(self) -> None:
@@ -215,14 +219,28 @@ class AsyncDriver(Driver):
                     self._cancel(tasks)
                 case o.Alarm(task, seconds):
                     self.alarms[task] = self.loop.call_later(seconds, self._ring, task)
-                case o.Recall(tasks):
-                    pass
-                case o.Remember(task):
-                    pass
+                case o.Recall():
+                    self._recall(order)
+                case o.Remember(task, key):
+                    self._remember(task, key)
 
     def _rise(self, task: Task) -> None:
         self.sleeping.pop(task, None)
         self.post(o.TimerFired(task))
+
+    def _recall(self, order: o.Recall) -> None:
+        cache, recorder = self.machine.run.cache, self.machine.recorder
+        if not waits(cache, order.tasks):
+            self.local.append(recall(order.tasks, cache, recorder))
+            return
+        lend(lambda: self.post_from_thread(recall(order.tasks, cache, recorder)))
+
+    def _remember(self, task: Task, key: Any) -> None:
+        cache = self.machine.run.cache
+        if not waits(cache, (task,)):
+            remember(task, key, cache)
+            return
+        self.keeping.append(remember_beside(self.loop, task, key, cache))
 
     def _ring(self, task: Task) -> None:
         if self.alarms.pop(task, None) is not None:
@@ -367,7 +385,7 @@ class AsyncDriver(Driver):
         flights = [f for f in self.flying.values() if f is not None]
         for flight in flights:
             flight.cancel()
-        for flight in flights:
+        for flight in (*flights, *self.keeping):
             while not flight.done():
                 try:
                     await asyncio.wait((flight,))

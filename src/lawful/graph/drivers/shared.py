@@ -62,6 +62,11 @@ class Deal:
         )
 
 
+def drainable(machine: Machine) -> bool:
+    """Whether stopping between two steps loses nothing: a graph inside a node that keeps no record would lose all."""
+    return machine.recorder is not None or machine.run.parent is None
+
+
 class Driver:
     """What a driver holds of one run."""
 
@@ -107,7 +112,7 @@ class Driver:
         self.watchful = machine.recorder is not None or self.timed
         """Whether to look around after each event: for a request to stop, for a step that is overdue."""
         self.step_deadline: float | None = None
-        self.control: RunControl | None = machine.run.shared.get("control") if machine.drainable else None
+        self.control: RunControl | None = machine.run.shared.get("control") if drainable(machine) else None
         self.feed: Callable[[o.Event], Sequence[o.Order]] = machine.advance if self.control is None else self._fed
         """Gives the machine an event."""
 

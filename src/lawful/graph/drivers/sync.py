@@ -11,6 +11,7 @@ from typing import Any
 
 from lawful.graph import orders as o
 from lawful.graph.attempt import attempt
+from lawful.graph.drivers.recalling import recall, remember
 from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
 from lawful.graph.drivers.threads import Pool
 from lawful.graph.machine import Machine
@@ -158,9 +159,9 @@ class SyncDriver(Driver):
             case o.Cancel(tasks):
                 self._cancel(tasks)
             case o.Recall(tasks):
-                pass
-            case o.Remember(task):
-                pass
+                self.local.append(recall(tasks, self.machine.run.cache, self.machine.recorder))
+            case o.Remember(task, key):
+                remember(task, key, self.machine.run.cache)
             case o.Alarm():
                 pass  # only async nodes have limits, and those run under the other driver
             case o.Start(tasks):
