@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from lawful.core.messages import (
+    Audio,
     Block,
     File,
     Image,
@@ -17,8 +18,9 @@ from lawful.core.messages import (
     Reasoning,
     Text,
     ToolCall,
+    Video,
 )
-from lawful.models.media import cannot, file_name
+from lawful.models.media import cannot, file_name, goes_to, in_words
 from lawful.models.pieces import (
     AboutPiece,
     AnnotationPiece,
@@ -138,7 +140,7 @@ def messages_json(messages: Sequence[Message], where: str = TAG) -> tuple[list[s
                 instructions.append(message.text)
             continue
         role = "assistant" if message.role == "assistant" else "user"
-        _add(made, role, [part for block in message.content for part in _part(block, where)])
+        _add(made, role, [part for block in message.content for part in _from(role, block, where)])
         if not isinstance(turn, Said):
             _add(made, "user", [_result(one, where) for one in turn.results])
     return instructions, made
@@ -151,6 +153,12 @@ def _add(made: list[JSON], role: str, parts: list[JSON]) -> None:
         made[-1]["content"].extend(parts)
     else:
         made.append({"role": role, "content": parts})
+
+
+def _from(role: str, block: Block, where: str) -> list[JSON]:
+    if role == "assistant" and isinstance(block, Image | Audio | Video | File):
+        return _part(Text(in_words(block)), where)
+    return _part(block, where)
 
 
 def _part(block: Block, where: str) -> list[JSON]:
@@ -168,7 +176,7 @@ def _part(block: Block, where: str) -> list[JSON]:
         case InvalidToolCall(name=name):
             return [{"type": "tool_use", "id": block.id, "name": name or "unknown", "input": {}}]
         case NonStandard(value=value):
-            return [value] if block.private_for(where) is not None else []
+            return [value] if goes_to(block, where) else []
         case Image() | File():
             return [_media(block, where)]
         case _:

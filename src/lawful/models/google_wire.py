@@ -22,7 +22,7 @@ from lawful.core.messages import (
     ToolCall,
     Video,
 )
-from lawful.models.media import Media
+from lawful.models.media import Media, goes_to
 from lawful.models.pieces import (
     AboutPiece,
     BlockPiece,
@@ -164,7 +164,7 @@ def _part(block: Block, where: str) -> list[JSON]:
         case InvalidToolCall(name=name):
             return [{"function_call": {"name": name or "unknown", "args": {}, **_call_id(block.id)}, **signature}]
         case NonStandard(value=value):
-            return [_revived(value)] if held is not None else []
+            return [_revived(value)] if goes_to(block, where) else []
         case Image() | Audio() | Video() | File():
             return [{**_media(block), **signature}]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lawful.core.errors import ValidationError
-from lawful.core.messages import Audio, File, Image, Video
+from lawful.core.messages import Audio, File, Image, NonStandard, Video
 
 Media = Image | Audio | Video | File
 
@@ -34,3 +34,13 @@ def cannot(where: str, block: object, why: str = "") -> ValidationError:
         operation=where,
         details={"block": kind},
     )
+
+
+def goes_to(block: NonStandard, where: str) -> bool:
+    """Whether a provider's own block is for ``where``: one that it made itself, or one that the caller wrote."""
+    return not block.private or block.private_for(where) is not None
+
+
+def in_words(block: Media) -> str:
+    """What stands for a picture or a recording that a model made, where a wire takes these from the user only."""
+    return f"[{type(block).__name__.lower()} made by the assistant]"

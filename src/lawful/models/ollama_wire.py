@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from lawful.core.messages import Block, Image, InvalidToolCall, Message, Reasoning, Text, ToolCall
-from lawful.models.media import cannot
+from lawful.core.messages import Block, Image, InvalidToolCall, Message, NonStandard, Reasoning, Text, ToolCall
+from lawful.models.media import cannot, goes_to
 from lawful.models.pieces import (
     AboutPiece,
     CallPiece,
@@ -109,6 +109,8 @@ def _message(message: Message, where: str) -> JSON:
             case Reasoning(reasoning=thought):
                 if block.private_for(where) is not None:
                     made["thinking"] = made.get("thinking", "") + thought
+            case NonStandard() if not goes_to(block, where):
+                pass
             case _:
                 pictures.append(_picture(block, where))
     if calls:

@@ -6,8 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from lawful.core.messages import Audio, Block, File, Image, InvalidToolCall, Message, Reasoning, Text, ToolCall
-from lawful.models.media import address, cannot, data_url, file_name
+from lawful.core.messages import (
+    Audio,
+    Block,
+    File,
+    Image,
+    InvalidToolCall,
+    Message,
+    NonStandard,
+    Reasoning,
+    Text,
+    ToolCall,
+    Video,
+)
+from lawful.models.media import address, cannot, data_url, file_name, goes_to, in_words
 from lawful.models.pieces import (
     AboutPiece,
     CallPiece,
@@ -144,7 +156,7 @@ def _said(message: Message, where: str, official: bool) -> JSON:
     return made
 
 
-def _assistant(message: Message, where: str) -> JSON:
+def _assistant(message: Message, where: str) -> JSON:  # noqa: C901 - one flat match over a closed union
     made: JSON = {"role": "assistant"}
     calls: list[JSON] = []
     texts: list[str] = []
@@ -158,9 +170,11 @@ def _assistant(message: Message, where: str) -> JSON:
                 field = block.private_for(where)
                 if field is not None and field.decode() in _THOUGHTS:
                     made[field.decode()] = made.get(field.decode(), "") + thought
-            case _:
-                if block.private_for(where) is None:
-                    raise cannot(where, block, "the assistant's messages hold text and calls here")
+            case Image() | Audio() | Video() | File():
+                texts.append(in_words(block))
+            case NonStandard():
+                # Chat completions has no blocks of its own in the assistant's messages.
+                pass
     said = "\n".join(text for text in texts if text)
     made["content"] = said if said or not calls else None
     if calls:
@@ -192,6 +206,8 @@ def _part(block: Block, where: str) -> JSON:
             return {"type": "file", "file": {"file_id": own}}
         case File(base64=str()):
             return {"type": "file", "file": {"file_data": data_url(block), "filename": file_name(block)}}
+        case NonStandard(value=value) if goes_to(block, where):
+            return value
         case _:
             raise cannot(where, block)
 

@@ -21,7 +21,7 @@ from lawful.core.messages import (
     Text,
     ToolCall,
 )
-from lawful.models.media import address, cannot, data_url, file_name
+from lawful.models.media import address, cannot, data_url, file_name, goes_to, in_words
 from lawful.models.openai_wire import OpenAIConfig
 from lawful.models.pieces import (
     AboutPiece,
@@ -116,13 +116,13 @@ def _item(block: Block, where: str) -> JSON | None:
         case InvalidToolCall(name=name):
             return {"type": "function_call", "call_id": block.id, "name": name or "unknown", "arguments": "{}"}
         case NonStandard(value=value):
-            return value if held is not None else None
+            return value if goes_to(block, where) else None
         case _:
             if held:
                 return json.loads(held)
             if isinstance(block, Reasoning):
                 return None
-            raise cannot(where, block, "the assistant's messages hold text and calls here")
+            return {"role": "assistant", "content": [{"type": "output_text", "text": in_words(block)}]}
 
 
 def _result(result: Result, where: str) -> JSON:
@@ -148,6 +148,8 @@ def _part(block: Block, where: str) -> JSON:
             return {"type": "input_file", "file_url": url}
         case File():
             return {"type": "input_file", "file_data": data_url(block), "filename": file_name(block)}
+        case NonStandard(value=value) if goes_to(block, where):
+            return value
         case _:
             raise cannot(where, block)
 
