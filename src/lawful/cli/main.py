@@ -17,6 +17,7 @@ from lawful.cli.history import history, show, threads
 from lawful.cli.ledger import ledger, policy
 from lawful.cli.ledger_words import words
 from lawful.cli.run import answer, recover
+from lawful.cli.upgrade import upgrade
 from lawful.core.errors import Failure, nearest
 
 _ABOUT = """\
@@ -78,7 +79,15 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     one = verbs.add_parser("draw", help="draw a graph (Mermaid)", description="Draw a graph.", allow_abbrev=False)
     one.add_argument("graph", nargs="?", metavar="module:name", help="a graph of yours; the demo's if not given")
     one.add_argument("--words", action="store_true", help="in words instead")
+    _upgrade(verbs.add_parser("upgrade", help="which paused threads new code can go on with", allow_abbrev=False))
     return top, tuple(verbs.choices)
+
+
+def _upgrade(one: Parser) -> None:
+    one.description = "Say which paused threads of a journal the graph as it is now can go on with, which not and why."
+    one.add_argument("--check", required=True, metavar="module:name", help="the graph as it is now")
+    one.add_argument("--journal", required=True, metavar="URL", help="a file, sqlite:///FILE or postgresql://...")
+    _json(one)
 
 
 def _demo(one: Parser) -> None:
@@ -130,6 +139,7 @@ _VERBS = {
     "ledger": ledger,
     "policy": policy,
     "draw": draw,
+    "upgrade": upgrade,
 }
 
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from lawful.graph.managed import RemainingSteps as RemainingSteps
     from lawful.graph.messages import MessagesState as MessagesState
     from lawful.graph.messages import push_message as push_message
+    from lawful.graph.migrations import ConvertKey as ConvertKey
+    from lawful.graph.migrations import RenameKey as RenameKey
+    from lawful.graph.migrations import RenameNode as RenameNode
     from lawful.graph.outcome import Done as Done
     from lawful.graph.outcome import Failed as Failed
     from lawful.graph.outcome import GraphOutput as GraphOutput
@@ -84,6 +87,7 @@ _WHERE = {
     "lawful.graph.asking": ("Interrupt", "interrupt"),
     "lawful.graph.managed": ("IsLastStep", "RemainingSteps"),
     "lawful.graph.messages": ("MessagesState", "push_message"),
+    "lawful.graph.migrations": ("ConvertKey", "RenameKey", "RenameNode"),
     "lawful.graph.outcome": ("Done", "Failed", "GraphOutput", "Paused", "RunResult"),
     "lawful.graph.control": ("RunControl",),
     "lawful.graph.policies": ("CachePolicy", "Limits", "NodeError", "TimeoutPolicy"),

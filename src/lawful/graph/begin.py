@@ -17,11 +17,12 @@ from lawful.graph.apply import finish, merge, store
 from lawful.graph.calls import Calls
 from lawful.graph.command import ROOT, START, Command
 from lawful.graph.direct import straight_in
+from lawful.graph.fitting import compatible
 from lawful.graph.handling import placed, standing_handler
 from lawful.graph.machine import Machine
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
-from lawful.graph.restore import Done, Restored, Saved, compatible
+from lawful.graph.restore import Done, Restored, Saved
 from lawful.graph.standing import subscribed
 from lawful.graph.task import DONE, HANDLED, Task
 
@@ -79,7 +80,7 @@ def _stand_on(m: Machine, seed: Seed) -> None:
     m.stop = m.step + 1 + m.limits.recursion + 1
     if m.recorder is not None:
         m.recorder.known |= restored.known
-        m.recorder.merges = restored.merges
+        m.recorder.merges, m.recorder.print = restored.merges, restored.then
         m.recorder.weight = restored.row.weight if restored.row.snapshot is None else 0
     m.rebase()
     m.answers.update(restored.answers)
@@ -103,6 +104,8 @@ def stand(m: Machine, restored: Restored) -> None:
         saved = restored.saved.get(task.id)
         if saved is not None:
             _saved(task, saved)
+            if saved.lifted and m.recorder is not None:
+                m.recorder.seal(task)
         tasks.append(task)
         if saved is not None and (handler := _handler(m, task, saved, restored)) is not None:
             tasks.append(handler)
@@ -149,6 +152,7 @@ def _new_input(m: Machine, seed: Seed) -> Sequence[o.Order]:
     if seed.restored is None:
         m.step = -2
     else:
+        compatible(m.program, m.run.thread or "", seed.restored, pending=False)
         dropped = [m.program.nodes[n] for n in seed.restored.head.names if n in m.program.nodes]
     parts = discard(m, dropped)
     m.step += 1

@@ -12,6 +12,7 @@ from lawful.graph.channels import BinaryOperatorAggregate
 from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
+from lawful.graph.migrations import Migration
 from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, checked_cache, one_or_many, policies, subgraph_of
 from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
 from lawful.graph.policies import NO_LIMITS, Limits, timeout_of
@@ -58,6 +59,7 @@ class StateGraph(Generic[S]):
         self.edges: list[EdgeSpec] = []
         self.branches: list[BranchSpec] = []
         self.defaults: dict[str, Any] = {}
+        self.migrations: list[Migration] = []
         self.compiled = False
         one_channel_a_key((self.schema, self.input_schema, self.output_schema))
 
@@ -262,6 +264,14 @@ class StateGraph(Generic[S]):
     def set_finish_point(self, key: Any) -> Self:
         """The same as ``add_edge(key, END)``."""
         return self.add_edge(key, END)
+
+    def migrate(self, *migrations: Migration) -> Self:
+        """Say what changed since threads were stored: `RenameNode`, `RenameKey` and `ConvertKey`, applied as they are read.
+
+        Raises, at ``compile``: GraphBuildError for a name that is not there now, or an old one that still is.
+        """
+        self.migrations.extend(migrations)
+        return self
 
     # Freezing
 

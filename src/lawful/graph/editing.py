@@ -81,6 +81,8 @@ class Editor:
                 task.writes = [(k, v) for k, v in told.writes if k in self.program.kinds]
                 task.targets, task.sends = told.targets, told.sends
                 task.status, task.blob, task.refs = DONE, saved.blob, saved.refs
+                if saved.lifted and self.m.recorder is not None:
+                    self.m.recorder.seal(task)
                 done.append(task)
         return done
 

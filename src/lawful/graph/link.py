@@ -22,6 +22,7 @@ from lawful.graph.channels import (
 )
 from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send
 from lawful.graph.handlers import handler_for, handlers
+from lawful.graph.migrations import Migrations, check_migrations
 from lawful.graph.parts import Blueprint, BranchSpec, EdgeSpec, NodeSpec
 from lawful.graph.policies import TimeoutPolicy, limited, timeout_of
 from lawful.graph.program import Join, Node, Program, Router
@@ -229,6 +230,11 @@ class Linker:
         program.first = {k: c.initial for k, c in self.channels.items() if c.initial() is not MISSING}
         program.input_writes = self.input_writes()
         program.context_schema = g.context_schema
+        if g.migrations:
+            check_migrations(g.migrations, g.nodes, self.state_keys)
+            program.migrations = Migrations(g.migrations)
+            for name, first in program.migrations.origins.items():
+                program.nodes[name].remember(first)
         program.make_registry = lambda: self.registry()
         return program
 

@@ -106,6 +106,8 @@ class Blueprint(Protocol):
     def branches(self) -> Sequence[BranchSpec]: ...
     @property
     def defaults(self) -> Mapping[str, Any]: ...
+    @property
+    def migrations(self) -> Sequence[Any]: ...
 
 
 class Frozen:
@@ -122,6 +124,7 @@ class Frozen:
         self.edges = tuple(graph.edges)
         self.branches = tuple(graph.branches)
         self.defaults = dict(graph.defaults)
+        self.migrations = tuple(graph.migrations)
 
 
 def one_or_many(given: Any) -> tuple[str, ...]:

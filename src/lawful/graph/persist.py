@@ -13,6 +13,7 @@ from lawful.core.errors import Failure
 from lawful.core.failure import clean
 from lawful.core.secret import redact
 from lawful.graph.command import START, Send
+from lawful.graph.fingerprint import print_of
 from lawful.graph.policies import stored_timeout
 from lawful.graph.program import Program
 from lawful.graph.task import ASKED, DONE, HANDLED, Task
@@ -62,6 +63,8 @@ class Recorder:
         """Digests that the store has already."""
         self.merges: Mapping[str, Any] | None = None
         """By key: the reducer that the chain's newest row says its deltas are folded with; None before the first row."""
+        self.print: bytes | None = None
+        """The digest of the fingerprint that the chain's newest row was made under; None before the first row."""
         self.weight = 0
         self.size = 0
         """What the last snapshot added to the store, in bytes: the estimate for the next."""
@@ -181,11 +184,16 @@ class Recorder:
             self.put_chunks(out, pieces)
         # A chain of deltas says at its root what they are to be folded with, a snapshot says it anew, and so does the
         # first row of a graph that goes on from a snapshot with other reducers.
-        merges = None if self.merges == self.program.reducers else self.program.reducers
-        self.merges = self.program.reducers
-        head = self.encode([HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished, merges], "head")
+        mark, stored = print_of(self.program)
+        same = self.print == mark and self.merges == self.program.reducers
+        self.merges, self.print = self.program.reducers, mark
+        told: list[Any] = [HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished]
+        head = self.encode([*told, None] if same else [*told, self.merges, mark], "head")
         self.put_chunks(out, head.new)
         all_refs = [*refs, *head.refs]
+        if not same:
+            self.put_chunks(out, {mark: stored})
+            all_refs.append(mark)
         delta = pack(parts) if parts else b""
         self.weight += charge(len(delta) + sum(len(d) for pieces in chunks if pieces for d in pieces.values()))
         snapshot: bytes | None = None
@@ -193,7 +201,8 @@ class Recorder:
             made = self._snapshot(out, [values, visits, own], whole)
             if made is not None:
                 snapshot = made.blob
-                all_refs.extend(made.refs)
+                self.put_chunks(out, {mark: stored})
+                all_refs.extend((*made.refs, mark))
         row = Checkpoint(
             ns=self.ns,
             id=id,
@@ -225,7 +234,7 @@ class Recorder:
         values, visits, own = state
         hidden = self.program.untracked
         kept = {k: v for k, v in values.items() if k not in hidden} if hidden else dict(values)
-        made = self.encode([kept, dict(visits), own, self.program.reducers], "state")
+        made = self.encode([kept, dict(visits), own, self.program.reducers, self.print], "state")
         new = sum(len(data) for d, data in (made.new or {}).items() if d not in self.known)
         self.size = len(made.blob) + 16 * len(made.refs) + new  # a snapshot of many chunks is mostly their digests
         if not whole and not due(self.weight, self.size):

@@ -13,6 +13,7 @@ from lawful.core.retry import RetryPolicy
 from lawful.graph.channels import LAST, Channel
 from lawful.graph.command import START
 from lawful.graph.managed import Managed
+from lawful.graph.migrations import Migrations
 from lawful.graph.state import Schema, View
 
 Call: TypeAlias = Callable[[Any, Any], Any]
@@ -62,6 +63,7 @@ class Node:
         "inbox",
         "is_async",
         "key",
+        "known_as",
         "managed",
         "marks",
         "metadata",
@@ -89,6 +91,8 @@ class Node:
         # A name may hold the marks that a step key is made of; no two places may share one.
         self.key = name if name.isidentifier() else "".join(c if c not in "%/#@" else f"%{ord(c):02X}" for c in name)
         """The name as step keys have it."""
+        self.known_as = name
+        """The name that ids and namespaces are made of: the first it had."""
         self.managed: Mapping[str, type[Managed]] = {}
         self.routers: tuple[Router, ...] = ()
         self.targets: tuple[str, ...] = ()
@@ -113,6 +117,11 @@ class Node:
         self.schema: Schema | None = None
         self.inbox: str | None = None
         """The channel of a deferred node's inbox."""
+
+    def remember(self, name: str) -> None:
+        """It was called ``name`` first: its ids stay those of then."""
+        self.known_as = name
+        self.key = Node.inert(name).key
 
     @staticmethod
     def inert(name: str) -> Node:
@@ -148,12 +157,14 @@ class Program:
         "joins",
         "kinds",
         "make_registry",
+        "migrations",
         "name",
         "nodes",
         "output_keys",
         "output_schema",
         "output_view",
         "plain",
+        "print",
         "remembering",
         "schema",
         "shown_bare",
@@ -166,6 +177,13 @@ class Program:
         "timed",
         "untracked",
     )  # fmt: skip
+
+    remembering: frozenset[str]
+    """Nodes that are graphs with a memory of their own."""
+    migrations: Migrations | None
+    """What its author says of its past."""
+    print: tuple[bytes, bytes] | None
+    """Its fingerprint, once one was asked for (`lawful.graph.fingerprint.print_of`)."""
 
     def __init__(self, name: str, nodes: Mapping[str, Node], channels: Mapping[str, Channel], *, strict: bool) -> None:
         self.name = name
@@ -181,9 +199,7 @@ class Program:
         self.finishing: tuple[str, ...] = tuple(k for k, c in channels.items() if c.finishes)
         self.untracked: frozenset[str] = frozenset(k for k, c in channels.items() if not c.tracked)
         self.consuming = any(n.consumes for n in nodes.values())
-        held = {k: n.subgraph for k, n in nodes.items() if n.subgraph is not None}
-        self.remembering: frozenset[str] = frozenset(k for k, graph in held.items() if graph.checkpointer is True)
-        """Nodes that are graphs with a memory of their own."""
+        self.remembering = frozenset(k for k, n in nodes.items() if n.subgraph and n.subgraph.checkpointer is True)
         self.plain = not self.clearing and not self.consuming and all(c.kind == LAST for c in channels.values())
         self.caches = any(n.cache is not None for n in nodes.values())
         self.timed = any(n.timeout is not None for n in nodes.values())
@@ -202,6 +218,7 @@ class Program:
         self.schema: Schema | None = None
         self.output_schema: Schema | None = None
         self.input_writes: Callable[[Any], list[tuple[str, Any]]] = lambda given: list(given.items())
+        self.migrations, self.print = None, None
         self.checks: Mapping[str, Any] = {}
         self.acceptor: Any = None
         """The `Acceptor` that reads what nodes return."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from lawful.core.errors import CorruptRecord, ResumeRefused
 from lawful.core.questions import Question
 from lawful.graph.apply import finish, merge, store
+from lawful.graph.channels import LAST
 from lawful.graph.command import START, Send
+from lawful.graph.fingerprint import Fingerprint, read
+from lawful.graph.migrations import Migrations
 from lawful.graph.persist import HEAD_VERSION, NULL_TASK
 from lawful.graph.program import Node, Program
 from lawful.journal.records import Chain, Checkpoint, TaskWrites
@@ -53,13 +56,15 @@ class Done:
 class Saved:
     """What one task of the unfinished step had saved."""
 
-    __slots__ = ("blob", "done", "error", "kind", "questions", "refs")
+    __slots__ = ("blob", "done", "error", "kind", "lifted", "questions", "refs")
 
     def __init__(self, kind: str, blob: bytes, refs: tuple[bytes, ...]) -> None:
         self.kind = kind
         self.blob = blob
         self.refs = refs
         self.done: Sequence[Any] | None = None
+        self.lifted = False
+        """Whether ``done`` is no longer what ``blob`` says: it was brought to the form of now."""
         self.questions: tuple[Question, ...] = ()
         self.error: Mapping[str, Any] = {}
 
@@ -76,8 +81,11 @@ class Restored:
         "null_parts",
         "null_refs",
         "own",
+        "print",
         "row",
         "saved",
+        "stuck",
+        "then",
         "values",
         "visits",
     )  # fmt: skip
@@ -99,6 +107,12 @@ class Restored:
         """By key: the reducer that deltas after this checkpoint are folded with, unless they say otherwise."""
         self.own: list[tuple[str, Any]] = []
         """Of a nested graph: what its nodes wrote since its input."""
+        self.then: bytes | None = None
+        """The digest of the fingerprint that it was stored under."""
+        self.print: Fingerprint | None = None
+        """That fingerprint, where it is known."""
+        self.stuck: frozenset[str] = frozenset()
+        """Keys with unfinished writes whose form of now cannot be said."""
 
 
 class Reader:
@@ -112,6 +126,34 @@ class Reader:
         self.own: list[tuple[str, Any]] = []
         self.merges: Mapping[str, Any] = {}
         """By key: the id and version of the reducer that the stored deltas were made for."""
+        self.then: bytes | None = None
+        """The digest of the fingerprint of the row that was read last."""
+        self.stuck: set[str] = set()
+        self.migrations: Migrations | None = program.migrations
+
+    def print(self, digest: bytes | None) -> Fingerprint | None:
+        """The fingerprint that a row was stored under; None for rows from before there were any."""
+        stored = self.chunks.get(digest) if digest is not None else None
+        return read(stored) if stored is not None else None
+
+    def versions(self, digest: bytes | None) -> Mapping[str, int]:
+        told = self.print(digest)
+        return told.versions if told is not None else {}
+
+    def lift(self, values: dict[str, Any], then: bytes | None, now: bytes | None = None) -> None:
+        """Bring values from the form of one row to another's, or to that of the graph."""
+        if self.migrations is not None and self.migrations.converts and then != now:
+            versions = self.versions(now) if now is not None else self.migrations.versions
+            self.migrations.lift(values, self.versions(then), versions)
+
+    def lift_writes(self, writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Writes of an unfinished step, in the form of now."""
+        if self.migrations is None or not self.migrations.converts:
+            return writes
+        kinds = self.program.kinds
+        made, stuck = self.migrations.lift_writes(writes, self.versions(self.then), lambda k: kinds.get(k) == LAST)
+        self.stuck.update(stuck)
+        return made
 
     def decode(self, blob: bytes, where: str) -> Any:
         return self.program.registry.decode(blob, chunks=self.chunks, where=f"thread {self.thread!r}, {where}")
@@ -119,9 +161,12 @@ class Reader:
     def head(self, row: Checkpoint) -> Head:
         body = self.decode(row.head, f"checkpoint {row.id}")
         with self.reading(row):
-            version, tasks, ran, fresh, finished, merges = body
+            version, tasks, ran, fresh, finished, merges = body[:6]
             if merges is not None:
-                self.merges = merges
+                self.merges, self.then = merges, body[6] if len(body) > 6 else None
+            if self.migrations is not None:
+                tasks, ran = _renamed(self.migrations, tasks), [self.migrations.node(n) for n in ran]
+                self.merges = {self.migrations.key(k): v for k, v in self.merges.items()}
         if version != HEAD_VERSION:
             raise self._corrupt(row, f"its head has version {version}, this library reads {HEAD_VERSION}")
         return Head(tasks, ran, fresh, finished)
@@ -158,6 +203,8 @@ class Reader:
     def done(self, name: str, body: Sequence[Any]) -> Done:
         node = self.program.nodes.get(name) or _GONE
         made = Done(name, node, body)
+        if self.migrations is not None:
+            _rename_done(self.migrations, made)
         kinds = self.program.kinds
         if any(k not in kinds for k, _ in made.writes):
             self.dropped.update(k for k, _ in made.writes if k not in kinds)
@@ -187,6 +234,12 @@ class Reader:
             visits: dict[str, int] = dict(body[1])
             self.own = [(k, v) for k, v in body[2] or ()]
             self.merges = body[3]
+            self.then = body[4] if len(body) > 4 else None
+            if (told := self.migrations) is not None:
+                values = dict(told.renamed(values.items()))
+                visits = {told.node(name): n for name, n in visits.items()}
+                self.own = told.renamed(self.own)
+                self.merges = {told.key(k): v for k, v in self.merges.items()}
         kinds = self.program.kinds
         for key in [k for k in values if k not in kinds]:
             self.dropped.add(key)
@@ -217,10 +270,11 @@ class Reader:
                 self.own.extend(w for d in rest for w in d.writes)
 
 
-def restore(program: Program, thread: str, chain: Chain, *, bare: bool = False) -> Restored:
+def restore(program: Program, thread: str, chain: Chain, *, bare: bool = False, raw: bool = False) -> Restored:
     """The state at the chain's last checkpoint, with the saved outcomes of its unfinished step.
 
-    ``bare`` leaves out what a Command wrote beside the step: the checkpoint as it was made.
+    ``bare`` leaves out what a Command wrote beside the step: the checkpoint as it was made. ``raw`` leaves values in the
+    form in which they were stored, and what is pending aside.
 
     Raises: CorruptRecord, UnknownType, for bytes that do not decode; nothing is changed by reading.
     """
@@ -229,7 +283,10 @@ def restore(program: Program, thread: str, chain: Chain, *, bare: bool = False) 
     visits: dict[str, int] = {}
     head: Head | None = None
     for row in chain.rows:
+        before = reader.then
         head = reader.head(row)
+        if row.snapshot is None and before is not None:
+            reader.lift(values, before, reader.then)
         if row.snapshot is not None:
             values, visits = reader.whole(row)
             values = {**_missing(program, values), **values}
@@ -238,10 +295,22 @@ def restore(program: Program, thread: str, chain: Chain, *, bare: bool = False) 
     assert head is not None
     made = Restored(chain.tip, head, values, visits)
     made.known = set(chain.chunks)
+    made.then = reader.then
+    with reader.reading(chain.tip):
+        made.print = reader.print(made.then)
+    if raw:
+        made.merges = reader.merges
+        return made
+    reader.lift(values, reader.then)
+    reader.own = reader.lift_writes(reader.own)
+    for task in head.tasks:
+        if task[0] == START and isinstance(task[2], dict):
+            task[2] = dict(reader.lift_writes(list(cast("dict[str, Any]", task[2]).items())))
     with reader.reading(chain.tip):
         _pending(reader, made, [w for w in chain.writes if w.task != NULL_TASK] if bare else chain.writes)
     made.answers = {a.question: reader.decode(a.blob, f"answer to {a.question}") for a in chain.answers}
     made.dropped, made.own, made.merges = reader.dropped, reader.own, reader.merges
+    made.stuck = frozenset(reader.stuck)
     return made
 
 
@@ -257,6 +326,8 @@ def _pending(reader: Reader, made: Restored, rows: Sequence[TaskWrites]) -> None
             made.null_refs = row.refs
             for blob in made.null_parts:
                 done = reader.done("", reader.decode(blob, "writes of a command"))
+                done.writes, told = reader.lift_writes(done.writes), done.writes
+                reader.stuck.update(k for (k, new), (_, old) in zip(done.writes, told, strict=True) if new is not old)
                 store(made.values, merge(reader.program, made.values, (done,)))
                 made.head.tasks = _with(made.head.tasks, done)
             continue
@@ -264,6 +335,8 @@ def _pending(reader: Reader, made: Restored, rows: Sequence[TaskWrites]) -> None
         body = reader.decode(row.blob, f"saved {row.kind} of task {row.task}")
         if row.kind == "done":
             saved.done = body
+            if reader.migrations is not None:
+                _lift_saved(reader, saved)
         elif row.kind == "asked":
             saved.questions = tuple(body)
         else:
@@ -283,26 +356,35 @@ def _with(tasks: list[list[Any]], done: Done) -> list[list[Any]]:
     return [*pulled, *pushed]
 
 
-def compatible(program: Program, thread: str, made: Restored) -> None:
-    """Refuse to go on where the graph lacks what this thread needs.
+def _renamed(told: Migrations, tasks: list[list[Any]]) -> list[list[Any]]:
+    """Planned tasks with the names of now, the keys of an input included."""
+    out: list[list[Any]] = []
+    for task in tasks:
+        made = [told.node(task[0]), *task[1:]]
+        if task[0] == START and isinstance(task[2], dict):
+            made[2] = dict(told.renamed(cast("dict[str, Any]", task[2]).items()))
+        out.append(made)
+    return out
 
-    Raises: ResumeRefused, naming the node or the channel.
-    """
-    gone = sorted(name for name in set(made.head.names) if name not in program.nodes)
-    if gone:
-        raise ResumeRefused(
-            f"Thread {thread!r} waits at {', '.join(map(repr, gone))}, which the graph no longer has",
-            component="graph",
-            operation="resume",
-            details={"thread": thread, "nodes": ", ".join(gone)},
-        )
-    if made.dropped and program.strict:
-        raise ResumeRefused(
-            f"Thread {thread!r} holds values of {', '.join(map(repr, sorted(made.dropped)))}, which the state no longer has",
-            component="graph",
-            operation="resume",
-            details={"thread": thread, "keys": ", ".join(sorted(made.dropped))},
-        )
+
+def _rename_done(told: Migrations, done: Done) -> None:
+    done.writes = told.renamed(done.writes)
+    if done.targets is not None:
+        done.targets = [told.node(name) for name in done.targets]
+    if done.sends is not None:
+        done.sends = [Send(told.node(s.node), s.arg, s.timeout) for s in done.sends]
+
+
+def _lift_saved(reader: Reader, saved: Saved) -> None:
+    """A finished task's writes in names and form of now; a call's result (it has no writes) stays."""
+    body = saved.done
+    if body is None or len(body) != 3 or reader.migrations is None:
+        return
+    done = Done("", _GONE, body)
+    _rename_done(reader.migrations, done)
+    done.writes = reader.lift_writes(done.writes)
+    sends = [[s.node, s.arg, s.timeout] for s in done.sends] if done.sends is not None else None
+    saved.done, saved.lifted = [done.writes, done.targets, sends], True
 
 
 _GONE = Node.inert("")

@@ -189,7 +189,8 @@ class Session:
         path = f"{slot.step_key}@{slot.visit}"
         own = slot.ns
         if self.graph.checkpointer is True:
-            own = f"{slot.base.ns}|{slot.node}" if slot.base.ns else slot.node
+            known = slot.task_node.known_as
+            own = f"{slot.base.ns}|{known}" if slot.base.ns else known
         nth = slot.count("subgraph")
         return (own if nth == 0 else f"{own}|{nth}"), (path if nth == 0 else f"{path}|{nth}")
 

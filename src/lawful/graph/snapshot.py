@@ -203,7 +203,8 @@ def child_ns(ns: str, task: Task) -> str:
     """The namespace of the graph that a task of namespace ``ns`` holds."""
     if task.task_node.subgraph.checkpointer is not True:
         return task.ns
-    return f"{ns}|{task.node}" if ns else task.node
+    known = task.task_node.known_as
+    return f"{ns}|{known}" if ns else known
 
 
 def checkpoint_payload(machine: Standing) -> dict[str, Any]:

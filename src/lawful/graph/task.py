@@ -124,7 +124,7 @@ class Task(Slot):
         """Deterministic: of the checkpoint it runs from, namespace, step, node and path; so every process agrees."""
         if self._id is None:
             base = self.base
-            text = f"{base.checkpoint}\x1f{base.ns}\x1f{base.step}\x1f{self.node}\x1f{self.index}"
+            text = f"{base.checkpoint}\x1f{base.ns}\x1f{base.step}\x1f{self.task_node.known_as}\x1f{self.index}"
             if self.origin is not None:
                 text += f"\x1f{self.origin.node}"
             h = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -134,7 +134,7 @@ class Task(Slot):
     @property
     def ns(self) -> str:
         """The namespace of a subgraph run inside this task."""
-        own = f"{self.node}:{self.id}"
+        own = f"{self.task_node.known_as}:{self.id}"
         return f"{self.base.ns}|{own}" if self.base.ns else own
 
     @property

@@ -161,7 +161,7 @@ class _Update:
             machine.step, machine.checkpoint, machine.parent = restored.row.step, restored.row.id, restored.row.parent
             machine.own = restored.own if self.target.ns else None
             recorder.known |= restored.known
-            recorder.merges = restored.merges
+            recorder.merges, recorder.print = restored.merges, restored.then
         else:
             machine.step = -1
         machine.rebase()

@@ -16,6 +16,7 @@ from lawful.graph.policies import Limits
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
 from lawful.graph.snapshot import StateSnapshot, Viewer, child_ns, config_of, empty
+from lawful.graph.upgrade import Verdict, check
 from lawful.journal.guard import GuardedJournal
 from lawful.journal.port import Journal
 from lawful.journal.records import Chain, Checkpoint
@@ -38,6 +39,11 @@ class Views:
 
     program: Program
     checkpointer: Any
+
+    @property
+    def name(self) -> str:
+        return self.program.name
+
     limits: Limits
     cache: Any
 
@@ -71,7 +77,7 @@ class Views:
             name = part.partition(":")[0]
             if name.isdigit():
                 continue
-            node = program.nodes.get(name)
+            node = next((n for n in program.nodes.values() if n.known_as == name), None)
             if node is None or node.subgraph is None:
                 raise SubgraphMissing(f"Subgraph {ns!r} not found", component="graph", operation="get_state")
             program = node.subgraph.program
@@ -161,6 +167,10 @@ class Views:
                 out[task.id] = config_of(thread, own, None)
         return out
 
+    def check_upgrade(self, journal: Journal | None = None) -> list[Verdict]:
+        """Which paused threads this graph, as it is now, can go on with, which not and why; ``journal``: not its own."""
+        return check(self, journal if journal is not None else self.journal_of())
+
     def get_state_history(
         self,
         config: Any,
@@ -221,13 +231,17 @@ class History:
             if row.snapshot is None and row.parent is not None and parent is None:
                 chain = self.journal.chain(self.thread, self.ns, row.id)
                 assert chain is not None
-                made[row.id] = restore(self.program, self.thread, chain, bare=True)
+                made[row.id] = restore(self.program, self.thread, chain, bare=True, raw=True)
                 continue
             made[row.id] = self._one(reader, row, parent)
+        for each in made.values():
+            reader.lift(each.values, each.then)
         self._with_pending(made)
         return made
 
     def _one(self, reader: Reader, row: Checkpoint, parent: Restored | None) -> Restored:
+        if parent is not None:
+            reader.merges, reader.then = parent.merges, parent.then
         head = reader.head(row)
         if row.snapshot is not None:
             values, visits = reader.whole(row)
@@ -236,8 +250,11 @@ class History:
             reader.fold(row, head, values, visits)
         else:
             values, visits = dict(parent.values), dict(parent.visits)
+            reader.lift(values, parent.then, reader.then)
             reader.fold(row, head, values, visits)
-        return Restored(row, head, values, visits)
+        made = Restored(row, head, values, visits)
+        made.merges, made.then = reader.merges, reader.then
+        return made
 
     def _with_pending(self, made: dict[str, Restored]) -> None:
         """Unfinished steps are few: the newest row's, and those that a fork left."""

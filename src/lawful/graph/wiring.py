@@ -73,6 +73,7 @@ class Wiring:
     ) -> None:
         self.name = name
         self.strict = strict
+        self.migrations: tuple[Any, ...] = ()
         self.context_schema = context_schema
         self.wired = tuple(nodes)
         self.channels: dict[str, Channel] = {}
