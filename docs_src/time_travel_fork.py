@@ -1,3 +1,7 @@
+"""A thread is branched off with other values, and another is made up step by step."""
+
+from __future__ import annotations
+
 from typing import Annotated, TypedDict
 
 from lawful import START, MemoryJournal, StateGraph, append

@@ -1,3 +1,7 @@
+"""What followed a checkpoint is run again on a branch, and its question asked again."""
+
+from __future__ import annotations
+
 from typing import Annotated, TypedDict
 
 from lawful import START, Command, MemoryJournal, StateGraph, append, interrupt

@@ -1,3 +1,7 @@
+"""A paused thread goes on under code in which its node, its key and a value have changed."""
+
+from __future__ import annotations
+
 from typing import TypedDict
 
 from lawful import START, Command, MemoryJournal, StateGraph, interrupt

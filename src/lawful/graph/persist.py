@@ -182,18 +182,9 @@ class Recorder:
         out: list[Record] = []
         for pieces in chunks:
             self.put_chunks(out, pieces)
-        # A chain of deltas says at its root what they are to be folded with, a snapshot says it anew, and so does the
-        # first row of a graph that goes on from a snapshot with other reducers.
-        mark, stored = print_of(self.program)
-        same = self.print == mark and self.merges == self.program.reducers
-        self.merges, self.print = self.program.reducers, mark
         told: list[Any] = [HEAD_VERSION, [self._task(t) for t in tasks], list(ran), fresh, finished]
-        head = self.encode([*told, None] if same else [*told, self.merges, mark], "head")
-        self.put_chunks(out, head.new)
-        all_refs = [*refs, *head.refs]
-        if not same:
-            self.put_chunks(out, {mark: stored})
-            all_refs.append(mark)
+        head, mark = self._head(out, told)
+        all_refs = [*refs, *head.refs, *mark]
         delta = pack(parts) if parts else b""
         self.weight += charge(len(delta) + sum(len(d) for pieces in chunks if pieces for d in pieces.values()))
         snapshot: bytes | None = None
@@ -201,8 +192,7 @@ class Recorder:
             made = self._snapshot(out, [values, visits, own], whole)
             if made is not None:
                 snapshot = made.blob
-                self.put_chunks(out, {mark: stored})
-                all_refs.extend((*made.refs, mark))
+                all_refs.extend((*made.refs, self._marked(out)))
         row = Checkpoint(
             ns=self.ns,
             id=id,
@@ -222,6 +212,25 @@ class Recorder:
         if drop and parent is not None:
             out.append(DropWrites(self.ns, parent))
         return out
+
+    def _head(self, out: list[Record], told: list[Any]) -> tuple[Encoded, tuple[bytes, ...]]:
+        """The head, and the digest of the fingerprint if it says that.
+
+        A chain of deltas says at its root what they are to be folded with and which graph wrote them, a snapshot says it
+        anew, and so does the first row of a graph that goes on as another.
+        """
+        mark = print_of(self.program)[0]
+        same = self.print == mark and self.merges == self.program.reducers
+        self.merges, self.print = self.program.reducers, mark
+        head = self.encode([*told, None] if same else [*told, self.merges, mark], "head")
+        self.put_chunks(out, head.new)
+        return head, () if same else (self._marked(out),)
+
+    def _marked(self, out: list[Record]) -> bytes:
+        """Store the graph's fingerprint, once, and give its digest."""
+        mark, stored = print_of(self.program)
+        self.put_chunks(out, {mark: stored})
+        return mark
 
     def _task(self, task: Task) -> list[Any]:
         if task.index >= 0:
