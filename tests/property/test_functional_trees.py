@@ -61,9 +61,9 @@ def run_all(graph: Any, tree: Any) -> int:
         except ConnectionError:
             given = None
             continue
-        if not isinstance(result, dict):
+        if isinstance(result, int):
             return result
-        given = Command(resume={q.id: q.value for q in result["__interrupt__"]})  # pyright: ignore[reportUnknownVariableType]
+        given = Command(resume={q.id: q.value for q in result["__interrupt__"]})
     raise AssertionError("it does not come to an end")
 
 
