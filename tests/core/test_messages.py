@@ -252,11 +252,13 @@ def test_a_data_address_becomes_base64_and_its_content_is_checked() -> None:
 
 
 def test_text_is_the_text_blocks_by_lines() -> None:
+    """Rows: S0-048."""
     assert assistant("a", Reasoning("hidden"), "b", Image(url="u")).text == "a\nb"
     assert assistant(Reasoning("hidden")).text == ""
 
 
 def test_a_transcript_reads_as_a_conversation() -> None:
+    """Rows: S0-048."""
     history = [
         system("be brief"),
         Message("user", (Text("2+2?"),), name="Ada"),

@@ -132,6 +132,13 @@ class Stream:
             pass
         return self.reply
 
+    async def show(self) -> Reply:
+        """Print the text as it comes, read to the end, and give the whole answer."""
+        async for text in self.text():
+            print(text, end="", flush=True)
+        print()
+        return self.reply
+
     async def text(self) -> AsyncIterator[str]:
         """The text alone, piece by piece."""
         async for delta in self:
@@ -197,6 +204,13 @@ class SyncStream:
         """As `Stream.collect`."""
         for _ in self:
             pass
+        return self.reply
+
+    def show(self) -> Reply:
+        """As `Stream.show`."""
+        for text in self.text():
+            print(text, end="", flush=True)
+        print()
         return self.reply
 
     def text(self) -> Iterator[str]:
