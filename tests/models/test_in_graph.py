@@ -133,10 +133,14 @@ def test_a_call_that_breaks_off_is_closed() -> None:
 
     heard: list[Any] = []
     built = graph(Cut(), awaits=False)
-    with pytest.raises(NetworkError):
+
+    def listen() -> None:
         for event in built.stream({"messages": ["Hi"]}, stream_mode="events"):
             if isinstance(event, LLMStarted | LLMChunk | LLMFailed | LLMEnded):
                 heard.append(event)
+
+    with pytest.raises(NetworkError):
+        listen()
     assert unpaired(heard) == []
     assert isinstance(heard[-1], LLMFailed)
     assert heard[-1].code == "network"
