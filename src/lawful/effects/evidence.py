@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lawful.core.questions import Principal
 from lawful.effects.digests import digest
@@ -115,6 +118,21 @@ def approval_stale(approval: Approval, intent: IntentRecord, now: float) -> str 
     if approval.granted_at > now:
         return f"approval {approval.id} is dated in the future"
     return None
+
+
+def signed(evidence: Evidence, key: bytes) -> Evidence:
+    """``evidence`` with a signature (HMAC-SHA256) over all that it says, by whoever holds ``key``."""
+    return replace(evidence, signature=_signature(evidence, key))
+
+
+def genuine(evidence: Evidence, key: bytes) -> bool:
+    """Whether its signature was made with ``key`` over exactly what it says."""
+    return hmac.compare_digest(evidence.signature, _signature(evidence, key))
+
+
+def _signature(evidence: Evidence, key: bytes) -> str:
+    said = [getattr(evidence, name) for name in evidence.__struct_fields__ if name != "signature"]
+    return hmac.new(key, digest("evidence", said).encode(), hashlib.sha256).hexdigest()
 
 
 def newest(evidence: Iterable[Evidence], kind: str) -> Evidence | None:

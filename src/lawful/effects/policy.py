@@ -9,68 +9,20 @@ from msgspec import Struct
 
 from lawful.core.errors import ConfigurationError
 from lawful.effects.aggregates import Aggregate, counted, own_share
+from lawful.effects.decisions import (
+    Allowed,
+    Decision,
+    Denied,
+    Limited,
+    NeedsApproval,
+    NeedsEvidence,
+    Verdict,
+    joined,
+    verdict,
+)
 from lawful.effects.digests import digest
-from lawful.effects.evidence import Approval, Evidence, approval_stale, evidence_stale, newest
+from lawful.effects.evidence import Approval, Evidence, approval_stale, evidence_stale, genuine, newest
 from lawful.effects.intents import IntentRecord
-
-
-class Decision(Struct, frozen=True, tag_field="is"):
-    """What a policy says; one of `Allowed`, `NeedsEvidence`, `NeedsApproval`, `Limited`, `Denied`."""
-
-    @staticmethod
-    def allow() -> Allowed:
-        """Nothing stands against it."""
-        return Allowed()
-
-    @staticmethod
-    def refuse(reason: str) -> Denied:
-        """No, whoever approves."""
-        return Denied(reason)
-
-    @staticmethod
-    def not_now(reason: str, until: float | None = None) -> Limited:
-        """Not now, whoever approves; ``until`` is when asking again may help, in seconds since 1970 UTC."""
-        return Limited(reason, until)
-
-    @staticmethod
-    def needs_evidence(*kinds: str) -> NeedsEvidence:
-        """Not before evidence of these kinds is there."""
-        return NeedsEvidence(kinds)
-
-    @staticmethod
-    def needs_approval(role: str = "", count: int = 1) -> NeedsApproval:
-        """Not before so many people in ``role`` have said yes."""
-        return NeedsApproval(role, count)
-
-
-class Allowed(Decision, frozen=True, tag="allowed"):
-    """Yes, on the strength of the approvals named."""
-
-    approvals: tuple[str, ...] = ()
-
-
-class NeedsEvidence(Decision, frozen=True, tag="needs_evidence"):
-    kinds: tuple[str, ...]
-
-
-class NeedsApproval(Decision, frozen=True, tag="needs_approval"):
-    role: str = ""
-    count: int = 1
-    """How many more are needed."""
-
-
-class Limited(Decision, frozen=True, tag="limited"):
-    """A limit is reached: the operation waits, and is not given up."""
-
-    reason: str
-    until: float | None = None
-
-
-class Denied(Decision, frozen=True, tag="denied"):
-    reason: str
-
-
-Verdict: TypeAlias = Allowed | NeedsEvidence | NeedsApproval | Limited | Denied
 
 
 class Matter(Struct, frozen=True):
@@ -118,16 +70,22 @@ class Finding(Struct, frozen=True):
 
 
 class RequireEvidence(Struct, frozen=True, tag="evidence"):
-    """The newest evidence of ``kind`` about this revision says yes and is current."""
+    """The newest evidence of ``kind`` about this revision says yes, is current, and comes from where it must."""
 
     kind: str
+    issuers: tuple[str, ...] = ()
+    """Only theirs counts; empty: anybody's."""
+    max_age: float | None = None
+    """Seconds since it was issued."""
+    key: bytes = b""
+    """Only what was `signed` with it counts; never stored, its digest alone is part of the policy's hash."""
 
     @property
     def name(self) -> str:
         return f"evidence:{self.kind}"
 
     def check(self, matter: Matter) -> Finding:
-        reasons = [(e, evidence_stale(e, matter.intent, matter.now)) for e in matter.evidence if e.kind == self.kind]
+        reasons = [(e, self._barred(e, matter)) for e in matter.evidence if e.kind == self.kind]
         stale = tuple(why for _, why in reasons if why is not None)
         best = newest((e for e, why in reasons if why is None), self.kind)
         if best is None:
@@ -135,6 +93,21 @@ class RequireEvidence(Struct, frozen=True, tag="evidence"):
         if not best.verdict:
             return Finding(self.name, NeedsEvidence((self.kind,)), f"{self.kind} says no ({best.id})", stale)
         return Finding(self.name, Allowed(), f"{best.id} by {best.issuer}", stale)
+
+    def _barred(self, evidence: Evidence, matter: Matter) -> str | None:
+        told = f"{evidence.kind} {evidence.id}"
+        if self.issuers and evidence.issuer not in self.issuers:
+            return f"{told} is by {evidence.issuer}, whose word does not count"
+        if self.key and not genuine(evidence, self.key):
+            return f"{told} is not signed with the right key"
+        if self.max_age is not None and matter.now - evidence.issued_at >= self.max_age:
+            return f"{told} is older than {self.max_age:g} s"
+        return evidence_stale(evidence, matter.intent, matter.now)
+
+    def told(self) -> list[Any]:
+        """What a policy's hash is made of."""
+        more = [list(self.issuers), self.max_age, digest("key", self.key.hex()) if self.key else ""]
+        return ["evidence", self.kind, *(more if (self.issuers or self.key or self.max_age is not None) else [])]
 
 
 class RequireApproval(Struct, frozen=True, tag="approval"):
@@ -229,19 +202,6 @@ def rate_limit(at_most: int, *, per: float, by: str = "", tool: str = "") -> Lim
 Conjunct: TypeAlias = RequireEvidence | RequireApproval | Rule | Limit
 
 
-def verdict(decision: Decision) -> Verdict:
-    """``decision`` as the closed union. Raises: ConfigurationError for anything else."""
-    match decision:
-        case Allowed() | NeedsEvidence() | NeedsApproval() | Limited() | Denied():
-            return decision
-        case _:
-            raise ConfigurationError(
-                f"a policy gave {decision!r}; use Decision.allow(), .refuse(), .not_now(), .needs_evidence() or"
-                " .needs_approval()",
-                component="policy",
-            )
-
-
 class Policy(Struct, frozen=True):
     """Conjuncts that must all hold; known by its id and by the hash of what it demands."""
 
@@ -255,8 +215,8 @@ class Policy(Struct, frozen=True):
         told: list[Any] = []
         for rule in self.rules:
             match rule:
-                case RequireEvidence(kind):
-                    told.append(["evidence", kind])
+                case RequireEvidence():
+                    told.append(rule.told())
                 case RequireApproval(role, count, exclude):
                     told.append(["approval", role, count, exclude])
                 case Rule():
@@ -307,31 +267,6 @@ def policy(
         return Policy(name, (Rule(name, decide, version, tuple(reads)),), version)
 
     return made
-
-
-def joined(verdicts: Iterable[Verdict]) -> Verdict:
-    """Several verdicts as one."""
-    kinds: list[str] = []
-    waiting: NeedsApproval | None = None
-    limited: Limited | None = None
-    used: list[str] = []
-    for each in verdicts:
-        match each:
-            case Denied():
-                return each
-            case Limited():
-                limited = limited or each
-            case NeedsEvidence(wanted):
-                kinds += [kind for kind in wanted if kind not in kinds]
-            case NeedsApproval():
-                waiting = waiting or each
-            case Allowed(approvals):
-                used += [name for name in approvals if name not in used]
-    if limited is not None:
-        return limited
-    if kinds:
-        return NeedsEvidence(tuple(kinds))
-    return waiting if waiting is not None else Allowed(tuple(used))
 
 
 # The proof that a policy said yes
