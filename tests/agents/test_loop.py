@@ -72,7 +72,7 @@ def test_text_before_a_tool_call_gives_one_transcript(said: str, streamed: bool)
         assert "".join(agent.stream_text("x", thread="t")).strip() == f"{said.strip()}done"
     else:
         assert agent.invoke("x", thread="t").text == "done"
-    messages = agent.graph.get_state("t").values["messages"]
+    messages = agent.get_state("t").values["messages"]
     assert [m.role for m in messages] == ["user", "assistant", "tool", "assistant"]
     assert messages[1].text == said
     assert messages[-1].text == "done"
@@ -104,7 +104,7 @@ def test_run_and_stream_give_the_same_transcript(script: list[Any], last: str, c
     ran, streamed = (Agent(model(), tools=[weather], rules=rules, journal=memory()) for _ in range(2))
     answer = ran.invoke("go", thread="t")
     assert "".join(streamed.stream_text("go", thread="t")) == last
-    assert told(streamed.graph.get_state("t").values["messages"]) == told(answer.messages)
+    assert told(streamed.get_state("t").values["messages"]) == told(answer.messages)
 
 
 @dataclass(frozen=True)

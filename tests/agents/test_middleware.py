@@ -104,7 +104,7 @@ def test_a_mark_on_a_value_counts_for_the_gates_without_any_middleware() -> None
     journal = MemoryJournal()
     agent = Agent(Scripted(call(name="read_note", at="old"), "done"), tools=[read_note], journal=journal)
     agent.invoke("x", thread="t")
-    assert agent.graph.get_state("t").values["facts"].external_seen
+    assert agent.get_state("t").values["facts"].external_seen
 
 
 @tool(reads_private=True)
@@ -415,7 +415,7 @@ def test_old_results_are_cut_in_place_and_the_newest_kept() -> None:
     agent.invoke("x", thread="t")
     shown = [m.text for m in model.requests[4].messages if m.role == "tool"]
     assert shown == ["[cut: an older result]"] * 2 + ["2" * 100, "3" * 100]
-    kept = [m.text for m in agent.graph.get_state("t").values["messages"] if m.role == "tool"]
+    kept = [m.text for m in agent.get_state("t").values["messages"] if m.role == "tool"]
     assert kept[0] == "0" * 100
 
 
@@ -430,7 +430,7 @@ def test_the_beginning_is_summed_up_once_and_no_call_loses_its_result() -> None:
     texts = [m.text for m in model.requests[1].messages]
     assert texts[0] == "Be brief."
     assert "They spoke of x." in texts[1]
-    assert len(agent.graph.get_state("t").values["messages"]) == 6
+    assert len(agent.get_state("t").values["messages"]) == 6
     assert len(writer.requests) <= 2
 
 

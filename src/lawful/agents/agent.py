@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
@@ -13,6 +13,7 @@ from lawful.agents.loop import Remember, build_agent_loop
 from lawful.agents.middleware.base import Middleware
 from lawful.agents.shape import shape_of
 from lawful.agents.state import AgentState
+from lawful.core.context import current_task
 from lawful.core.errors import ConfigurationError, Failure
 from lawful.core.events import Event, LLMChunk, Usage
 from lawful.core.lazy import late
@@ -21,6 +22,7 @@ from lawful.core.questions import Principal, Reply
 from lawful.core.result import Err, Ok, Result
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.outcome import Done, Failed, Paused
+from lawful.graph.snapshot import StateSnapshot
 from lawful.models.port import ChatModel, MessageLike
 from lawful.tools.definition import AnyTool, Tool, tool
 from lawful.tools.dispatch import OnError
@@ -49,8 +51,14 @@ class Agent(Generic[Out]):
     tools: Toolset
     name: str
     graph: CompiledStateGraph[AgentState] = field(repr=False, compare=False)
-    """The loop as a state graph: look at it, draw it, hold it in another graph."""
+    """The loop as a state graph, to draw or to hold in another graph, whose journal it then uses."""
+    journal: Any = field(repr=False, compare=False)
+    """Where its threads are kept; None where they are not."""
 
+    built: Mapping[str, Any] = field(repr=False, compare=False)
+    """What `build_agent_loop` was given beside model, tools and journal."""
+    _own: CompiledStateGraph[AgentState] = field(repr=False, compare=False)
+    """The loop on the agent's own journal."""
     _shape: Any = field(repr=False, compare=False)
     _kept: bool = field(repr=False, compare=False)
     """Whether the journal was the caller's."""
@@ -113,23 +121,31 @@ class Agent(Generic[Out]):
     ) -> None:
         chosen = late("lawful.models.select", "model")(model) if isinstance(model, str) else model
         kit = tools if isinstance(tools, Toolset) else Toolset(tools)
-        graph = build_agent_loop(
-            chosen,
-            kit,
-            checkpointer=_journal(journal, kit),
-            extra_middleware=middleware,
-            name=name,
-            instructions=instructions,
-            output=output,
-            rules=rules,
-            max_rounds=max_rounds,
-            output_attempts=output_attempts,
-            memory=memory,
-            on_error=on_error,
-            store=store,
-            context_schema=context_schema,
-        )
-        held = {"model": chosen, "tools": kit, "name": name, "graph": graph}
+        built: dict[str, Any] = {
+            "extra_middleware": middleware,
+            "name": name,
+            "instructions": instructions,
+            "output": output,
+            "rules": rules,
+            "max_rounds": max_rounds,
+            "output_attempts": output_attempts,
+            "memory": memory,
+            "on_error": on_error,
+            "store": store,
+            "context_schema": context_schema,
+        }
+        kept = _journal(journal, kit)
+        graph = build_agent_loop(chosen, kit, **built)
+        own = graph if kept is None else build_agent_loop(chosen, kit, checkpointer=kept, **built)
+        held = {
+            "model": chosen,
+            "tools": kit,
+            "name": name,
+            "graph": graph,
+            "built": built,
+            "journal": kept,
+            "_own": own,
+        }
         held |= {"_shape": shape_of(output, chosen.profile), "_kept": journal is not None}
         for key, value in held.items():
             object.__setattr__(self, key, value)
@@ -142,41 +158,45 @@ class Agent(Generic[Out]):
         Raises: the errors of the model, of a tool under ``on_error="stop"``, AgentError when the turn's limits are used
         up, OutputInvalid when the answer never fits the output type.
         """
-        return self._answer(self._raised(self.graph.run_sync(_input(prompt), thread=self._thread(thread), **options)))
+        return self._answer(
+            self._raised(self._loop(thread).run_sync(_input(prompt), thread=self._thread(thread), **options))
+        )
 
     async def ainvoke(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Answer[Out]:
         """As `invoke`, in asyncio."""
-        return self._answer(self._raised(await self.graph.run(_input(prompt), thread=self._thread(thread), **options)))
+        return self._answer(
+            self._raised(await self._loop(thread).run(_input(prompt), thread=self._thread(thread), **options))
+        )
 
     async def run(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
         """`Done` with the output, `Paused` with questions, or `Failed`, instead of raising."""
-        return self._typed(await self.graph.run(_input(prompt), thread=self._thread(thread), **options))
+        return self._typed(await self._loop(thread).run(_input(prompt), thread=self._thread(thread), **options))
 
     def run_sync(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
         """As `run`, in this thread."""
-        return self._typed(self.graph.run_sync(_input(prompt), thread=self._thread(thread), **options))
+        return self._typed(self._loop(thread).run_sync(_input(prompt), thread=self._thread(thread), **options))
 
     async def resume(
         self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
     ) -> Done[Out] | Paused | Failed:
         """Answer what the agent asked and let it go on; without replies only go on."""
-        return self._typed(await self.graph.resume(thread, *replies, by=by, **options))
+        return self._typed(await self._own.resume(thread, *replies, by=by, **options))
 
     def resume_sync(
         self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
     ) -> Done[Out] | Paused | Failed:
         """As `resume`, in this thread."""
-        return self._typed(self.graph.resume_sync(thread, *replies, by=by, **options))
+        return self._typed(self._own.resume_sync(thread, *replies, by=by, **options))
 
     # While it goes
 
     def stream(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Iterator[Event]:
         """Each `Event` of the turn as it happens; closing the iterator stops the agent."""
-        return self.graph.stream_events(_input(prompt), thread=self._thread(thread), **options)
+        return self._loop(thread).stream_events(_input(prompt), thread=self._thread(thread), **options)
 
     def astream(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Any:
         """As `stream`, async; leave early by ``async with`` to stop it at once."""
-        return self.graph.astream_events(_input(prompt), thread=self._thread(thread), **options)
+        return self._loop(thread).astream_events(_input(prompt), thread=self._thread(thread), **options)
 
     def stream_text(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Iterator[str]:
         """The pieces of text as the model says them."""
@@ -226,13 +246,23 @@ class Agent(Generic[Out]):
         ask.__name__ = self.name
         return late("lawful.pipeline", "step")(ask)
 
+    # Looking
+
+    def get_state(self, thread: Any) -> StateSnapshot:
+        """Where a thread of the agent's journal stands: ``values["messages"]``, open questions, history."""
+        return self._own.get_state(thread)
+
     # Inside
 
     def _thread(self, thread: Any) -> Any:
         """A journaled run needs a thread: one of its own, where none is named."""
-        if thread is None and self.graph.checkpointer is not None:
+        if thread is None and self._loop(thread).checkpointer is not None:
             return uuid.uuid4().hex
         return thread
+
+    def _loop(self, thread: Any) -> CompiledStateGraph[AgentState]:
+        """Inside a running node, without a thread of its own, the agent is a part of that run."""
+        return self.graph if thread is None and current_task.get() is not None else self._own
 
     def _raised(self, ended: Any) -> Any:
         if isinstance(ended, Failed):
@@ -264,8 +294,8 @@ class Agent(Generic[Out]):
 
     def _forget(self, thread: str | None) -> None:
         """A thread of a journal that nobody gave is over with its turn."""
-        if not self._kept and thread is not None and self.graph.checkpointer is not None:
-            self.graph.checkpointer.delete_thread(thread)
+        if not self._kept and thread is not None and self.journal is not None:
+            self.journal.delete_thread(thread)
 
 
 def _input(prompt: AgentPrompt) -> dict[str, Any]:

@@ -75,16 +75,23 @@ def build_agent_loop(
         memory,
         on_error,
     )
-    graph = StateGraph(AgentState, context_schema=context_schema, name=name)
+    return _graph(loop, context_schema).compile(checkpointer=checkpointer, store=store, name=name)
+
+
+def _graph(loop: _Loop, context_schema: Any) -> StateGraph[AgentState]:
+    graph = StateGraph(AgentState, context_schema=context_schema, name=loop.name)
     graph.add_node("model", loop.model_node)
     graph.add_edge(START, "model")
     if len(loop.tools):
         graph.add_node("tool", loop.tool_node, input_schema=ToolTask)
-        graph.add_edge("tool", "model")
+        if any(one.ends_turn for one in loop.tools):
+            graph.add_conditional_edges("tool", loop.after_tool, ["model", END])
+        else:
+            graph.add_edge("tool", "model")
     graph.add_conditional_edges(
         "model", loop.after_model, ["model", "tool", END] if len(loop.tools) else ["model", END]
     )
-    return graph.compile(checkpointer=checkpointer, store=store, name=name)
+    return graph
 
 
 class _Loop:
@@ -215,6 +222,13 @@ class _Loop:
             task = ToolTask(call=call, ruling=ruling, facts=facts, nth=made[call.name], nth_of_all=made.total())
             sends.append(Send("tool", task))
         return sends
+
+    def after_tool(self, state: AgentState) -> str:
+        """Back to the model, unless one of the calls was of a tool whose result is the answer."""
+        at = last_answer(state["messages"])
+        calls = state["messages"][at].calls if at is not None else ()
+        ends = any(one is not None and one.ends_turn for one in (self.tools.get(call.name) for call in calls))
+        return END if ends else "model"
 
     def _rulings(self, turn: Sequence[Message], at: int, facts: Facts) -> list[Ruling]:
         blocks = [block for block in turn[at].content if isinstance(block, ToolCall | InvalidToolCall)]

@@ -115,6 +115,8 @@ class Session:
         own = self.graph.checkpointer
         if own is False:
             return None
+        if self.nested and self.slot is not None and self.slot.run.journal is not None:
+            return self.slot.run.journal  # the run's one journal, whichever this graph would use by itself
         if own is None or own is True:
             if self.slot is not None:
                 return self.slot.run.journal

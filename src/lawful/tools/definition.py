@@ -44,6 +44,8 @@ class Tool(Generic[P, R]):
     """Whether a person must say yes to each call, whatever its risk."""
     timeout: float | None = None
     """Seconds that one call may take; only for async functions."""
+    ends_turn: bool = False
+    """Its result is the answer: the model is not asked again in this turn."""
     effect: Any = None
     """The `Effect` or short form that it performs, or None."""
 
