@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import pytest
+
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
+from support import pg
 
 T = TypeVar("T")
 
@@ -21,7 +25,9 @@ Graph: TypeAlias = Any
 Config: TypeAlias = dict[str, Any]
 
 DRIVES = ("sync", "async")
-JOURNALS = ("memory", "sqlite")
+# A stage of its own: the whole suite once more, against a server.
+_SERVER = [pytest.param("postgres", marks=pytest.mark.postgres)] if os.environ.get("LAWFUL_POSTGRES") else []
+JOURNALS: tuple[Any, ...] = ("memory", "sqlite", *_SERVER)
 
 
 class Drive(Protocol):
@@ -195,6 +201,7 @@ class JournalBox:
         self._folder = folder
         self._memory: MemoryJournal | None = None
         self._opened: list[Journal] = []
+        self._schema = ""
 
     @property
     def path(self) -> Path:
@@ -208,9 +215,14 @@ class JournalBox:
                 self._memory = MemoryJournal()
                 self._opened.append(self._memory)
             return self._memory
-        journal = SQLiteJournal(str(self.path))
+        journal = self._on_server() if self.kind == "postgres" else SQLiteJournal(str(self.path))
         self._opened.append(journal)
         return journal
+
+    def _on_server(self) -> Journal:
+        server = pg.shared()
+        self._schema = self._schema or server.schema()
+        return server.journal(self._schema)
 
     def close(self) -> None:
         for journal in self._opened:
