@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import re
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -193,6 +195,14 @@ def driving(kind: str) -> Generator[Drive]:
         yield AsyncDrive(runner)
 
 
+_SCOPES = itertools.count()
+
+
+@cache
+def _schema() -> str:
+    return pg.shared().schema()
+
+
 class JournalBox:
     """One place where a journal keeps its rows, opened as often as a test likes: the second opening is another process's."""
 
@@ -201,7 +211,7 @@ class JournalBox:
         self._folder = folder
         self._memory: MemoryJournal | None = None
         self._opened: list[Journal] = []
-        self._schema = ""
+        self._scope = ""
 
     @property
     def path(self) -> Path:
@@ -220,9 +230,9 @@ class JournalBox:
         return journal
 
     def _on_server(self) -> Journal:
-        server = pg.shared()
-        self._schema = self._schema or server.schema()
-        return server.journal(self._schema)
+        # A scope of its own, for a schema of its own would take longer than most tests.
+        self._scope = self._scope or f"s{next(_SCOPES)}"
+        return pg.shared().journal(_schema(), scope=self._scope)
 
     def close(self) -> None:
         for journal in self._opened:
