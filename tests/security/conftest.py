@@ -10,13 +10,12 @@ import pytest
 from lawful.journal.port import Journal
 from lawful.stores.store_port import Store
 from support.graph_fixtures import drive
-from support.pg import missing, shared
+from support.pg import shared, skipped
 from support.places import Place, placed
 
 __all__ = ["drive", "journal", "place", "store"]
 
-_NO_SERVER = pytest.mark.skipif(bool(missing()), reason=missing() or "runs")
-KINDS = ["memory", "sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, _NO_SERVER])]
+KINDS = ["memory", "sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, skipped])]
 
 
 @pytest.fixture(params=KINDS)
