@@ -15,9 +15,9 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import graph, pipelines
+from bench.suites import graph, pipelines, streams
 
-SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines}
+SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines, "streams": streams}
 README = Path(__file__).resolve().parent.parent / "README.md"
 MIN_ROUNDS = 5
 

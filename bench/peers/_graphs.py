@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import shapes
+from bench import shapes, streamed
 from bench.jobs import Job, Mode, Reader, Shape
 
 
@@ -169,6 +169,33 @@ class GraphPeer(ABC):
             return sum(1 for snapshot in app.get_state_history(where) if snapshot.values is not None)
 
         return Reader(history(), lambda: app.get_state(where).values["count"], checkpoints - 2, history, close)
+
+    # What the suite `streams` asks for
+
+    @abstractmethod
+    def writer(self) -> Callable[[Any], None]:
+        """The running node's stream writer."""
+
+    @abstractmethod
+    def message(self, number: int) -> Any:
+        """A short answer with an id of its own."""
+
+    @property
+    @abstractmethod
+    def add_messages(self) -> Any:
+        """The reducer of a conversation."""
+
+    def chunks(self, count: int, mode: Mode) -> Job:
+        """One node writes so many chunks, one reader takes them."""
+        return streamed.chunks(self.face, self, count, mode)
+
+    def stalled(self, count: int, mode: Mode) -> Callable[[], float]:
+        """The peak in KB while a reader stalls."""
+        return streamed.stalled(self.face, self, count, mode)
+
+    def conversation(self, messages: int) -> Job:
+        """A message a step."""
+        return streamed.conversation(self.face, self, messages)
 
 
 def total(value: Any) -> Any:

@@ -18,9 +18,12 @@ from typing import Any
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
 import aiosqlite
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.types import Send
 
 from bench import shapes
@@ -50,6 +53,16 @@ class LangGraph(GraphPeer):
         await saver.setup()
         await link.execute("PRAGMA synchronous=NORMAL")
         return saver, link.close
+
+    def writer(self) -> Callable[[Any], None]:
+        return get_stream_writer()
+
+    def message(self, number: int) -> Any:
+        return AIMessage(f"text {number}", id=f"m{number}")
+
+    @property
+    def add_messages(self) -> Any:
+        return add_messages
 
 
 peer = LangGraph()

@@ -14,7 +14,8 @@ from typing import Any
 
 from bench import shapes
 from bench.peers._graphs import GraphPeer
-from lawful.graph import END, START, Send, StateGraph
+from lawful.core.messages import assistant
+from lawful.graph import END, START, Send, StateGraph, add_messages, get_stream_writer
 from lawful.stores.sqlite import SQLiteJournal
 
 
@@ -42,6 +43,16 @@ class Ours(GraphPeer):
             close()
 
         return journal, aclose
+
+    def writer(self) -> Callable[[Any], None]:
+        return get_stream_writer()
+
+    def message(self, number: int) -> Any:
+        return assistant(f"text {number}").named(f"m{number}")
+
+    @property
+    def add_messages(self) -> Any:
+        return add_messages
 
 
 peer = Ours()

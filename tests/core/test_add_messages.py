@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -175,3 +176,43 @@ def test_it_leaves_its_arguments() -> None:
 def test_a_dict_in_the_state_is_read_too() -> None:
     state = add_messages([{"role": "user", "content": "a", "id": "1"}], [assistant("b").named("2")])
     assert state == [Message("user", (Text("a"),), id="1"), Message("assistant", (Text("b"),), id="2")]
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 5),
+        st.lists(st.one_of(st.builds(lambda i, t: user(t).named(i), IDS, st.text("xy", max_size=2)), IDS), max_size=3),
+    ),
+    max_size=12,
+)
+"""Each step: which of the lists so far to go on from, and the update; an id alone is that message's removal."""
+
+
+@given(steps=STEPS)
+def test_a_merged_list_goes_on_like_a_plain_one(steps: list[tuple[int, list[Any]]]) -> None:
+    """Whatever is remembered of the ids in it, on any branch, the next merge is that of a plain copy. Rules: 206"""
+    lists: list[Any] = [[]]
+    for place, said in steps:
+        value = lists[place % len(lists)]
+        update = [RemoveMessage(item) if isinstance(item, str) else item for item in said]
+        try:
+            wanted = add_messages(list(value), update)
+        except UnknownMessage:
+            with pytest.raises(UnknownMessage):
+                add_messages(value, update)
+            continue
+        before = list(value)
+        made = add_messages(value, update)
+        assert made == wanted
+        assert value == before
+        lists.append(made)
+
+
+def test_a_merged_list_that_was_changed_is_looked_through_again() -> None:
+    """And a copy of it, by any means, is a plain list. Rules: 206"""
+    merged = add_messages([], [user("a").named("a")])
+    merged.append(user("b").named("b"))
+    assert [m.text for m in add_messages(merged, [user("new").named("b")])] == ["a", "new"]
+    assert type(copy.deepcopy(merged)) is list
+    assert type(copy.copy(merged)) is list
+    assert copy.copy(merged) == merged

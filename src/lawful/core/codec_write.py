@@ -10,6 +10,7 @@ from msgspec.msgpack import Ext
 
 from lawful.core.codec_kinds import Codec
 from lawful.core.codec_types import FROZENSET, LEAVES, MAP, OBJECT, PARTS, REF, SET, TUPLE, Unstorable, class_of, dump
+from lawful.core.known_list import KnownList
 from lawful.core.secret import Secret, holds
 
 MIN_CHUNK = 512
@@ -43,7 +44,7 @@ class Writer:
         kind = class_of(value)
         if kind is dict:
             return dump(self._dict(value, 1))
-        if kind is list:
+        if kind is list or kind is KnownList:
             return dump(self._list(value, 1))
         return dump(self._pack(value, 0))
 
@@ -58,7 +59,7 @@ class Writer:
             raise Unstorable(value, f"it is nested more than {MAX_DEPTH} levels deep, or contains itself")
         if kind is dict:
             return self._seal(self._dict(value, depth + 1))
-        if kind is list:
+        if kind is list or kind is KnownList:
             return self._seal(self._list(value, depth + 1))
         leaf = LEAVES.get(kind)
         return self._seal(self._special(value, kind, depth + 2) if leaf is None else leaf(value))

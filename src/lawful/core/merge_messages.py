@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Final, TypeAlias, cast
 
 from lawful.core.errors import UnknownMessage
 from lawful.core.failure import nearest
+from lawful.core.known_list import KnownList
 from lawful.core.messages import ROLES, Message, RemoveMessage, coerce, fresh_id
 
 REMOVE_ALL_MESSAGES: Final = "__remove_all__"
 """As the id of a RemoveMessage: forget all that came before it."""
+
+_MESSAGE: Final = frozenset({Message})
+_ID: Final = attrgetter("id")
 
 Entry: TypeAlias = Message | RemoveMessage
 
@@ -36,6 +41,8 @@ def merge_messages(value: Any, update: Any) -> list[Message] | tuple[Message, ..
     Raises: UnknownMessage (a ValueError) if a message to be removed is not there; ParsingError for what is no message.
     """
     entries = prepare_messages(update)
+    if (joined := _joined(value, entries)) is not None:
+        return joined
     merged = [entry for entry in prepare_messages(value) if isinstance(entry, Message)]
     clear = max((at for at, entry in enumerate(entries) if entry.id == REMOVE_ALL_MESSAGES), default=-1)
     if clear >= 0:
@@ -62,6 +69,28 @@ def merge_messages(value: Any, update: Any) -> list[Message] | tuple[Message, ..
             merged[at] = entry
     kept = [message for at, message in enumerate(merged) if at not in gone] if gone else merged
     return tuple(kept) if isinstance(value, tuple) and not _is_pair(cast("Sequence[Any]", value)) else kept
+
+
+def _joined(value: Any, entries: Sequence[Entry]) -> list[Message] | None:
+    """Both one after the other, where that is all there is to do: nothing is removed, no id is known."""
+    if not _MESSAGE.issuperset(map(type, entries)):
+        return None
+    new = {entry.id for entry in cast("Sequence[Message]", entries) if entry.id is not None}
+    ids = _ids_in(value)
+    if ids is None or len(new) != len(entries) or not ids.isdisjoint(new):
+        return None
+    ids |= new
+    return KnownList([*cast("list[Message]", value), *cast("Sequence[Message]", entries)], ids)
+
+
+def _ids_in(value: Any) -> set[str] | None:
+    """The ids in a list of messages; None where it is another thing, or some have none."""
+    if type(value) is KnownList and value.sure():
+        return value.ids
+    if not isinstance(value, list) or not _MESSAGE.issuperset(map(type, cast("list[Any]", value))):
+        return None
+    ids: set[str | None] = set(map(_ID, cast("list[Message]", value)))
+    return None if None in ids else cast("set[str]", ids)
 
 
 def _with_id(given: Any) -> Entry:

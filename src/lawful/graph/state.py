@@ -19,6 +19,7 @@ from typing import (
 )
 
 from lawful.core.errors import GraphBuildError, InvalidUpdateError
+from lawful.core.known_list import KnownList
 from lawful.core.lazy import face
 from lawful.graph.channel_forms import channel_of_form
 from lawful.graph.channels import LAST, MISSING, BinaryOperatorAggregate, Channel, LastValue
@@ -30,7 +31,12 @@ from lawful.graph.signature import takes_two
 Kind: TypeAlias = Literal["dict", "dataclass", "pydantic", "root"]
 View: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
-_COPIED: dict[type, Callable[[Any], Any]] = {list: list[Any].copy, dict: dict[Any, Any].copy, set: set[Any].copy}
+_COPIED: dict[type, Callable[[Any], Any]] = {
+    list: list[Any].copy,
+    dict: dict[Any, Any].copy,
+    set: set[Any].copy,
+    KnownList: list,
+}
 
 
 class Schema:

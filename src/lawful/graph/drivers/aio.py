@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from _thread import get_ident
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextvars import copy_context
@@ -38,6 +39,7 @@ class AsyncDriver(Driver):
         "queued",
         "quiet",
         "sleeping",
+        "thread",
     )
 
     def __init__(
@@ -52,6 +54,7 @@ class AsyncDriver(Driver):
     ) -> None:
         super().__init__(machine, deal, chunks, live=live, limit=limit, step_timeout=step_timeout)
         self.loop = asyncio.get_running_loop()
+        self.thread = get_ident()
         me = asyncio.current_task()
         self.cancelling = me.cancelling() if me is not None else 0
         """How many cancellations our own asyncio task had been asked for before this run."""
@@ -181,7 +184,10 @@ class AsyncDriver(Driver):
 
     def wake_from_anywhere(self) -> None:
         """Something was streamed, maybe from another thread."""
-        self.post_from_thread(None)
+        if get_ident() == self.thread:
+            self.wake()
+        else:
+            self.post_from_thread(None)
 
     def post(self, event: Any) -> None:
         """An event, on the loop's thread."""
