@@ -181,20 +181,19 @@ def test_a_dict_in_the_state_is_read_too() -> None:
 STEPS = st.lists(
     st.tuples(
         st.integers(0, 5),
-        st.lists(st.one_of(st.builds(lambda i, t: user(t).named(i), IDS, st.text("xy", max_size=2)), IDS), max_size=3),
+        st.lists(st.one_of(st.builds(said, IDS, st.text("xy", max_size=2)), st.builds(RemoveMessage, IDS)), max_size=3),
     ),
     max_size=12,
 )
-"""Each step: which of the lists so far to go on from, and the update; an id alone is that message's removal."""
+"""Each step: which of the lists so far to go on from, and the update."""
 
 
 @given(steps=STEPS)
 def test_a_merged_list_goes_on_like_a_plain_one(steps: list[tuple[int, list[Any]]]) -> None:
     """Whatever is remembered of the ids in it, on any branch, the next merge is that of a plain copy. Rules: 206"""
     lists: list[Any] = [[]]
-    for place, said in steps:
+    for place, update in steps:
         value = lists[place % len(lists)]
-        update = [RemoveMessage(item) if isinstance(item, str) else item for item in said]
         try:
             wanted = add_messages(list(value), update)
         except UnknownMessage:

@@ -85,7 +85,7 @@ def shape_of(
 class Hub:
     """Takes the chunks of a streamed run, shapes them, and holds them until they are read."""
 
-    __slots__ = ("_seen", "_shape", "live", "modes", "ns", "out", "subgraphs")
+    __slots__ = ("_bare", "_seen", "_shape", "live", "modes", "ns", "out", "subgraphs")
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -94,6 +94,8 @@ class Hub:
         self.subgraphs = shape.subgraphs
         self.ns = ""
         """The namespace of the run that is streamed."""
+        self._bare = not (shape.printed or shape.several or shape.subgraphs or shape.version == "v2")
+        """Whether a chunk is given as it is."""
         self.out = Outbox()
         self._seen: set[str] = set()
         """Ids of the messages that were told, or need not be."""
@@ -108,6 +110,10 @@ class Hub:
     def put(self, ns: str, mode: str, payload: Any, interrupts: Any = None) -> None:
         """One chunk, in the shape that was asked for; ``interrupts`` are the open questions, of the values mode only."""
         shape = self._shape
+        if self._bare:
+            if mode in shape.asked:
+                self.out.give(payload)
+            return
         if mode in shape.printed:
             self._print(ns, mode, payload)
         if mode not in shape.asked:
