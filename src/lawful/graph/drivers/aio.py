@@ -25,22 +25,9 @@ class AsyncDriver(Driver):
     """One coroutine owns the machine; tasks, threads and the journal post to its inbox."""
 
     __slots__ = (
-        "_context",
-        "_sleeper",
-        "_waking",
-        "alarms",
-        "cancelling",
-        "flying",
-        "inbox",
-        "keeping",
-        "loop",
-        "pace",
-        "pool",
-        "queued",
-        "quiet",
-        "sleeping",
-        "thread",
-    )
+        "_context", "_sleeper", "_waking", "alarms", "cancelling", "flying", "inbox", "keeping", "loop", "pace",
+        "pool", "queued", "quiet", "sleeping", "thread",
+    )  # fmt: skip
 
     def __init__(
         self,
