@@ -50,15 +50,18 @@ if TYPE_CHECKING:
     from lawful.graph import Interrupt as Interrupt
     from lawful.graph import LastValue as LastValue
     from lawful.graph import LastValueAfterFinish as LastValueAfterFinish
+    from lawful.graph import Limits as Limits
     from lawful.graph import MapChannel as MapChannel
     from lawful.graph import MessagesState as MessagesState
     from lawful.graph import NamedBarrierValue as NamedBarrierValue
     from lawful.graph import NamedBarrierValueAfterFinish as NamedBarrierValueAfterFinish
     from lawful.graph import NodeBuilder as NodeBuilder
+    from lawful.graph import NodeError as NodeError
     from lawful.graph import Overwrite as Overwrite
     from lawful.graph import Paused as Paused
     from lawful.graph import Pregel as Pregel
     from lawful.graph import PregelTask as PregelTask
+    from lawful.graph import RunControl as RunControl
     from lawful.graph import RunResult as RunResult
     from lawful.graph import Runtime as Runtime
     from lawful.graph import Send as Send
@@ -78,6 +81,8 @@ if TYPE_CHECKING:
     from lawful.graph.functional import entrypoint as entrypoint
     from lawful.graph.functional import task as task
     from lawful.journal.memory import MemoryJournal as MemoryJournal
+    from lawful.stores import MemoryCache as MemoryCache
+    from lawful.stores import SQLiteCache as SQLiteCache
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
     from lawful.tools import Toolset as Toolset
     from lawful.tools import tool as tool
@@ -160,6 +165,8 @@ else:
         ),
         "lawful.graph",
     )
+    _ALSO |= dict.fromkeys(("Limits", "NodeError", "RunControl"), "lawful.graph")
+    _ALSO |= dict.fromkeys(("MemoryCache", "SQLiteCache"), "lawful.stores")
     _ALSO |= {"Secret": "lawful.core.secret", "codec": "lawful.core.codec:"}
     # Not by way of lawful.graph, where `task` is a module.
     _ALSO.update(dict.fromkeys(("entrypoint", "task"), "lawful.graph.functional"))
