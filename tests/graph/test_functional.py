@@ -909,3 +909,59 @@ def test_durability_at_the_exit_keeps_what_calls_gave_before_a_pause(
         drive.invoke(build(), 1, config(mode), durability=mode)
         assert drive.invoke(build(), Command(resume=10), config(mode), durability=mode) == 11
         assert ran.runs == ["work"]
+
+
+def test_a_replay_from_before_a_question_runs_its_calls_again_and_asks_again(
+    drive: Drive, journal: Journal, ran: Counter
+) -> None:
+    """Rules: 153, 156, 158."""
+
+    @task
+    def work(number: int) -> int:
+        ran("work")
+        return number
+
+    @entrypoint(checkpointer=journal)
+    def flow(number: int, *, previous: Any = None) -> list[Any]:
+        return [work(number).result(), interrupt("?"), previous]
+
+    drive.invoke(flow, 1, config("t"))
+    assert drive.invoke(flow, Command(resume="a"), config("t")) == [1, "a", None]
+    before = next(s.config for s in drive.get_state_history(flow, config("t")) if s.next)
+    assert drive.invoke(flow, None, before)["__interrupt__"][0].value == "?"
+    assert ran.runs == ["work", "work"]
+    assert drive.invoke(flow, Command(resume="b"), config("t")) == [1, "b", None]
+    assert ran.runs == ["work", "work"]
+    history = [(s.metadata["source"], s.values) for s in drive.get_state_history(flow, config("t"))]
+    assert history == [("loop", [1, "b", None]), ("fork", None), ("loop", [1, "a", None]), ("input", None)]
+
+
+def test_an_update_may_stand_for_the_input(drive: Drive, journal: Journal) -> None:
+    """Rules: 149."""
+
+    @entrypoint(checkpointer=journal)
+    def flow(number: int) -> int:
+        return number + 1
+
+    drive.update_state(flow, config("t"), 5, as_node="__input__")
+    assert drive.get_state(flow, config("t")).next == ("flow",)
+    assert drive.invoke(flow, None, config("t")) == 6
+
+
+def test_new_input_ends_what_was_unfinished_and_its_calls(drive: Drive, journal: Journal, ran: Counter) -> None:
+    """Rules: 96."""
+
+    @task
+    def work(number: int) -> int:
+        return ran("work") * 10 + number
+
+    @entrypoint(checkpointer=journal)
+    def flow(number: int) -> int:
+        got = work(number).result()
+        return interrupt("?") if number == 1 else got
+
+    drive.invoke(flow, 1, config("t"))
+    assert drive.invoke(flow, 2, config("t")) == 22
+    chain = journal.chain("t")
+    assert chain is not None
+    assert chain.writes == ()
