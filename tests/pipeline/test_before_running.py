@@ -137,6 +137,19 @@ def test_a_dry_run_goes_through_policies_and_pairs_in_turn() -> None:
     assert dry_run(branch(always(False), mail, pure(shout)), "a").value == "A"
 
 
+def test_a_step_that_works_on_its_input_alone_is_called_by_a_dry_run() -> None:
+    @step(acts=False, catch=ValueError, error=ParsingError)
+    def number(text: str) -> int:
+        return int(text)
+
+    assert dry_run(number, "3").value == 3
+    assert [s.step for s in dry_run(number | mail, "x").steps] == ["mail"]
+    assert dry_run(number | mail, "3").steps == ()
+    assert dry_run(chat >> number, "x").value is UNKNOWN
+    with pytest.raises(ConfigurationError, match="it acts"):
+        step(acts=False, effects=["mail"])
+
+
 # Annotations
 
 

@@ -12,6 +12,7 @@ import pytest
 from lawful.core.clock import FixedClock
 from lawful.core.errors import ConfigurationError, Error, NetworkError, ParsingError, ValidationError
 from lawful.core.result import Err, Ok, Result
+from lawful.core.retry import RetryPolicy
 from lawful.core.signals import OutcomeUnknown
 from lawful.pipeline import (
     CircuitBreaker,
@@ -29,6 +30,7 @@ from lawful.pipeline import (
     optimise,
     pure,
     rate_limit,
+    retry,
     run,
     step,
     timeout,
@@ -120,6 +122,15 @@ async def test_only_errors_in_a_row_that_another_try_may_cure_open_a_circuit() -
     assert circuit.state == "closed"
     await run(tree, 1)
     assert circuit.state == "open"
+
+
+async def test_a_retry_around_an_open_circuit_waits_until_it_may_be_tried() -> None:
+    clock = FixedClock()
+    circuit = CircuitBreaker(failures=1, reset=30, clock=clock)
+    script = Script()
+    once_more = RetryPolicy(initial_interval=0, jitter=False, max_attempts=3)
+    await script.run(retry(breaker(step(acts=False)(down), circuit), once_more), 1)
+    assert script.waits == [0.0, 30.0]
 
 
 @pytest.mark.parametrize("trouble", [OutcomeUnknown("op"), ZeroDivisionError(), asyncio.CancelledError()])

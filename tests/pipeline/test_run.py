@@ -126,7 +126,7 @@ def test_what_is_no_error_passes_through_a_fallback(signal: BaseException) -> No
 
 
 async def test_both_halves_of_a_pair_run_at_once() -> None:
-    """Rows: S0-014."""
+    """Rows: S0-014, S0-201."""
     meet = asyncio.Barrier(4)
 
     async def arrive(n: int) -> int:

@@ -72,3 +72,14 @@ async def test_an_answer_may_be_worked_out_or_be_raised() -> None:
     with pytest.raises(OutcomeUnknown):
         await Script().answer(dear, OutcomeUnknown("op")).answer(cheap, "x").run(dear | cheap, "q")
     assert await Script().answer(dear, DOWN).run(dear, "q") == Err(DOWN)
+
+
+async def test_what_works_on_its_input_alone_is_run_as_it_is_unless_it_was_told() -> None:
+    @step(acts=False)
+    def parse(text: str) -> int:
+        return int(text)
+
+    script = Script().answer(dear, "42")
+    assert await script.run(dear >> parse, "q") == Ok(42)
+    assert script.trace == ["dear"]
+    assert await Script().answer(dear, "42").answer(parse, 1).run(dear >> parse, "q") == Ok(1)

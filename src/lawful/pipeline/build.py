@@ -108,6 +108,7 @@ def step(
     errors: Sequence[type[Exception]] | None = None,
     independent: bool = False,
     cacheable: bool = False,
+    acts: bool = True,
 ) -> Stepper: ...
 def step(
     f: Any = None,
@@ -122,6 +123,7 @@ def step(
     errors: Sequence[type[Exception]] | None = None,
     independent: bool = False,
     cacheable: bool = False,
+    acts: bool = True,
 ) -> Any:
     """A step of a function that may fail or act: ``@step``, or ``@step(catch=OSError, error=NetworkError)``.
 
@@ -131,15 +133,16 @@ def step(
     A function with a second parameter that has no default gets the `Run` there, with the caller's environment.
     ``total`` says that it never ends in an error; ``effects`` and ``errors`` are what `explain` tells. ``independent``:
     it only observes, so that it may be begun earlier than written, beside others, or in vain. ``cacheable``: equal inputs
-    may be answered from a cache. Neither goes with effects.
+    may be answered from a cache. ``acts=False``: it works on its input alone, so that it is both of these, and scripts
+    and dry runs really call it. None of them goes with effects.
 
     Raises: ConfigurationError, if what is said of it contradicts itself, or a blocking step is an ``async def``.
     """
     caught = (catch,) if isinstance(catch, type) else tuple(catch)
     if total and (caught or errors):
         raise _refuse(name or "step", "a total step has no errors: drop total=True, or catch and errors")
-    if effects and (independent or cacheable):
-        raise _refuse(name or "step", "a step with effects is neither independent nor cacheable")
+    if effects and (independent or cacheable or not acts):
+        raise _refuse(name or "step", "a step with effects is neither independent nor cacheable, and it acts")
 
     def make(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
         own = name or function_name(function)
@@ -156,8 +159,9 @@ def step(
             effects=tuple(effects),
             errors=said,
             wants_run=wants_run(function),
-            independent=independent,
-            cacheable=cacheable,
+            independent=independent or not acts,
+            cacheable=cacheable or not acts,
+            acts=acts,
         )
 
     return make if f is None else make(f)

@@ -175,11 +175,25 @@ class _Dry:
             self._given(self.assume[name])
         elif isinstance(leaf, Lambda) and leaf.pure:
             self.value = UNKNOWN if self.value is UNKNOWN else leaf.run(self.value)
-            return
+        elif isinstance(leaf, Lambda) and not leaf.acts and self.value is not UNKNOWN:
+            self._worked_out(leaf)
+        elif isinstance(leaf, Lambda) and not leaf.acts:
+            pass
         else:
             effects = leaf.effects if isinstance(leaf, Lambda) else getattr(leaf.component, "effects", ())
             self.steps.append(Planned(name, tuple(effects), self.value, self.sure))
             self.value = UNKNOWN
+
+    def _worked_out(self, leaf: Lambda[Any, Any]) -> None:
+        try:
+            answer = leaf.run(self.value)
+        except (Failure, *leaf.catch):
+            self.dead = True
+            return
+        if hasattr(answer, "__await__"):
+            getattr(answer, "close", int)()  # a dry run does not wait
+            answer = UNKNOWN
+        self._given(answer)
 
     def _given(self, answer: Any) -> None:
         if isinstance(answer, Err | Failure):

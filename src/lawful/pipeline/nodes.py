@@ -112,6 +112,8 @@ class Lambda(Pipeline[I, O]):
     """Only observes: may be begun earlier, beside other steps, or in vain."""
     cacheable: bool = False
     """Equal inputs may be answered from a cache."""
+    acts: bool = True
+    """False: it works on its input alone, though it may end in an error; so looking ahead and scripts really call it."""
     fold: Fold | None = None
     """For a step that yields chunks: how they become its value."""
 

@@ -26,7 +26,7 @@ _DEEPEST = 200
 
 
 def _parser(name: str, read: Callable[[str], Result[T, ParsingError]]) -> Pipeline[str, T]:
-    return Lambda(read, name, errors=(ParsingError,), independent=True, cacheable=True)
+    return Lambda(read, name, errors=(ParsingError,), independent=True, cacheable=True, acts=False)
 
 
 def _wrong(what: str, raw: str, why: str) -> Err[ParsingError]:

@@ -27,7 +27,8 @@ class Untold(AssertionError):
 class Script:
     """Answers for the steps and components of a pipeline, in place of what they would do.
 
-    Pure functions, the questions of branches and the checks of guards are run as they are.
+    Pure functions, steps that say ``acts=False`` (parsers do), the questions of branches and the checks of guards are
+    run as they are.
     """
 
     def __init__(self) -> None:
@@ -85,7 +86,8 @@ class Script:
 
     def _perform(self, leaf: Leaf, value: Any, scene: Scene, span: str) -> Any:
         name = name_of(leaf)
-        if isinstance(leaf, Lambda) and isinstance(leaf.run, Checked):
+        told = name in self._answers or name in self._functions
+        if isinstance(leaf, Lambda) and not told and (isinstance(leaf.run, Checked) or not leaf.acts):
             return leaf.run(value)
         self.trace.append(name)
         self.inputs.append((name, value))

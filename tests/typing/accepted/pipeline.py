@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import assert_type
 
 from lawful.core.errors import Error, ParsingError
 from lawful.core.result import Err, Ok, Result
-from lawful.pipeline import Pipeline, branch, each, identity, par, pure, run, step
+from lawful.pipeline import (
+    CircuitBreaker,
+    Pipeline,
+    Run,
+    Stream,
+    always,
+    branch,
+    breaker,
+    each,
+    guard,
+    identity,
+    in_turn,
+    par,
+    pure,
+    retry,
+    run,
+    step,
+    stream,
+    streamed,
+    switch,
+)
+from lawful.pipeline.parsers import structured
+from lawful.pipeline.prompts import prompt
 
 
 @step
@@ -53,3 +77,47 @@ async def show(text: str) -> str:
             return f"{count} words, the longest is {word}"
         case Err(error):
             return error.message
+
+
+@dataclass(frozen=True)
+class Env:
+    limit: int
+
+
+@step
+def limited(text: str, run: Run[Env]) -> str:
+    return text[: run.env.limit]
+
+
+@step(independent=True)
+async def looked(text: str, run: Run[Env]) -> Result[int, Error]:
+    await run.write(text)
+    return Ok(run.env.limit)
+
+
+async def said(text: str) -> AsyncIterator[str]:
+    yield text
+
+
+async def counted(text: str) -> AsyncIterator[bytes]:
+    yield text.encode()
+
+
+def add(total: int, chunk: bytes) -> int:
+    return total + len(chunk)
+
+
+@dataclass(frozen=True)
+class Ask:
+    question: str
+
+
+assert_type(limited >> looked, Pipeline[str, int])
+assert_type(in_turn(limited, looked), Pipeline[str, tuple[str, int]])
+assert_type(streamed(said), Pipeline[str, str])
+assert_type(streamed(counted, start=0, add=add), Pipeline[str, int])
+assert_type(breaker(retry(guard(number, before=[str.strip])), CircuitBreaker()), Pipeline[str, int])
+assert_type(switch(str.isdecimal, {True: number}, otherwise=looked), Pipeline[str, int])
+assert_type(branch(always(True), number, looked), Pipeline[str, int])
+assert_type(prompt(Ask, "{question}") >> structured(Env), Pipeline[Ask, Env])
+assert_type(stream(number, "1"), Stream[int])
