@@ -24,15 +24,10 @@ tree = (
     >> in_turn(passages, synonyms)
     >> branch(always(VERBOSE), pure(repr), pure(str))
 )
-print(draw(optimise(tree)))
+print(*map(str.strip, draw(optimise(tree)).splitlines()), sep=" / ")
 for one in rewrites(tree):
     print(f"{one.name}: {one.before} -> {one.after} nodes; sound for {one.sound_for.partition(':')[0]}")
-# prints: in order
-# prints:   strip >> lower
-# prints:   at once, as if in turn
-# prints:     passages
-# prints:     synonyms
-# prints:   str
+# prints: in order / strip >> lower / at once, as if in turn / passages / synonyms / str
 # prints: drop_identity: 13 -> 11 nodes; sound for every pipeline
 # prints: constant_branch: 11 -> 9 nodes; sound for questions made by always(), whose answer does not depend on the input
 # prints: hoist_independent: 9 -> 9 nodes; sound for steps declared pure or independent

@@ -21,7 +21,7 @@ async def mail(text: str) -> str:
 
 plan = pure(str.strip) >> retry(chat, RetryPolicy(max_attempts=2)) >> mail
 print(explain(plan).table())
-print(draw(plan))
+print(*map(str.strip, draw(plan).splitlines()), sep=" / ")
 print(*dry_run(plan, " Write to Ann. ").steps, sep="\n")
 # prints: step   kind   effects    errors
 # prints: strip  pure   -          -
@@ -29,10 +29,6 @@ print(*dry_run(plan, " Write to Ann. ").steps, sep="\n")
 # prints: mail   tool   mail.send  NetworkError
 # prints: model calls: at most 2
 # prints: can escape: NetworkError
-# prints: in order
-# prints:   strip
-# prints:   up to 2 attempts
-# prints:     chat (component)
-# prints:   mail (component)
+# prints: in order / strip / up to 2 attempts / chat (component) / mail (component)
 # prints: would do chat on 'Write to Ann.'
 # prints: would do mail on an input not known yet, effects: mail.send
