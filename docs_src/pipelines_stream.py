@@ -22,7 +22,7 @@ async def main() -> None:
         async for event in events:
             match event:
                 case Custom(value=chunk):
-                    print(chunk)
+                    print(chunk.strip())
                 case NodeStarted() | NodeEnded():
                     print(event.seq, type(event).__name__, event.node)
                 case _:
