@@ -15,9 +15,9 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import graph, pipelines, streams
+from bench.suites import graph, pipelines, streams, travel
 
-SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines, "streams": streams}
+SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines, "streams": streams, "travel": travel}
 README = Path(__file__).resolve().parent.parent / "README.md"
 MIN_ROUNDS = 5
 

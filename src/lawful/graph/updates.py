@@ -11,16 +11,15 @@ from lawful.core.errors import ConfigurationError, InvalidUpdateError
 from lawful.core.lazy import late
 from lawful.graph.command import END, START
 from lawful.graph.config import RECURSION_LIMIT, Target, metadata_of, target_of
-from lawful.graph.drivers.shared import Deal
 from lawful.graph.editing import COPY, INPUT, Editor, refusal
 from lawful.graph.machine import Machine
-from lawful.graph.orders import Commit
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Program
 from lawful.graph.restore import Restored, restore
 from lawful.graph.sizes import Bounds
 from lawful.graph.snapshot import config_of, parents_of
 from lawful.journal.port import Journal
+from lawful.journal.records import Batch
 
 
 class StateUpdate(NamedTuple):
@@ -109,26 +108,28 @@ class _Update:
         try:
             return self._locked(supersteps)
         finally:
-            self.journal.release(lease)
+            if self.run.lease is not None:  # else it went with the commit
+                self.journal.release(lease)
 
     def _locked(self, supersteps: Sequence[Sequence[StateUpdate]]) -> dict[str, Any]:
         thread, ns, wanted = self.target.thread or "", self.target.ns, self.target.checkpoint
-        tip = self.journal.chain(thread, ns)
-        head = tip.tip.id if tip is not None else None
-        chain = tip
-        if wanted is not None and wanted != head:
-            chain = self.journal.chain(thread, ns, wanted)
-            if chain is None:
-                raise no_checkpoint(thread, wanted)
+        chain = self.journal.chain(thread, ns, wanted)
+        if wanted is None:
+            head = chain.tip.id if chain is not None else None
+        elif chain is None:
+            raise no_checkpoint(thread, wanted)
+        else:
+            head = self.journal.history(thread, ns, limit=1)[0].id
         bare = wanted is not None
         restored = restore(self.program, thread, chain, bare=bare) if chain is not None else None
         machine = self._machine(restored, head)
         editor = Editor(machine, restored, bare=bare)
-        if chain is not None and chain is not tip and machine.recorder is not None:
+        if chain is not None and chain.tip.id != head and machine.recorder is not None:
             machine.recorder.of = chain.tip.id
         for step in supersteps:
             self._superstep(editor, step)
-        self.journal.commit(Deal(self.run, self.journal, False).batch(Commit(machine.dirty)))
+        self.journal.commit(Batch(thread, tuple(machine.dirty), self.run.lease, release=True))
+        self.run.lease = None
         parents = parents_of(machine.recorder.metadata) if machine.recorder is not None else {}
         return config_of(thread, ns, machine.checkpoint, parents)
 
