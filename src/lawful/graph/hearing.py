@@ -35,6 +35,8 @@ def equip(run: Run, hub: Hub | None, on_event: Any, config: Mapping[str, Any]) -
 
     Raises: ConfigurationError, for a listener that cannot be called.
     """
+    if hub is None and on_event is None and not config:
+        return
     if hub is not None:
         run.hub = hub
     wanted: list[Hears] = [*listeners_of(on_event), *listeners_of(config.get("listeners"))]

@@ -124,6 +124,8 @@ class Limits(Struct, frozen=True):
 
     def within(self, outer: Limits) -> Limits:
         """These limits, and of ``outer`` those that these do not name."""
+        if self is NO_LIMITS or outer is NO_LIMITS:
+            return outer if self is NO_LIMITS else self
         found = {n: getattr(self, n) for n in self.__struct_fields__}
         return Limits(**{n: getattr(outer, n) if told is None else told for n, told in found.items()})
 
