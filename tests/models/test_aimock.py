@@ -75,6 +75,12 @@ def _program() -> Path:
 
 
 @dataclass(frozen=True)
+class Advice:
+    coat: bool
+    why: str
+
+
+@dataclass(frozen=True)
 class Server:
     url: str
 
@@ -118,14 +124,14 @@ def test_text_stream_tools_and_form(wire: str, server: Server) -> None:
         call = model.invoke([asked], tools=[WEATHER])
         result = tool_result(call.calls[0].id or "", "fair")
         told = model.invoke([asked, call.message, result], tools=[WEATHER])
-        found = structured(model, dict[str, Any], "coat")
+        found = structured(model, Advice, "coat")
     assert reply.text == "".join(pieces) == "Hi there, friend of mine."
     assert len(pieces) > 1
     assert reply.text == stream.reply.text
     assert reply.finish == "stop"
     assert [(one.name, one.args) for one in call.calls] == [("weather", {"city": "Lyon"})]
     assert (call.finish, told.text) == ("tool_calls", "It is fair in Lyon.")
-    assert found.value == {"coat": True, "why": "rain"}
+    assert found.value == Advice(True, "rain")
     assert server.arrived() - before == 5
 
 

@@ -107,6 +107,9 @@ def test_the_mode_follows_what_the_model_can_do() -> None:
     assert form_of(Advice, Profile()).mode == "schema"
     assert form_of(Advice, Profile(schema=False)).mode == "tool"
     assert form_of(Advice, Profile(schema=False, tools=False)).mode == "prompt"
+    # An object with fields of any name cannot be held to by a grammar that closes objects.
+    assert form_of(dict[str, int], Profile()).mode == "tool"
+    assert form_of(dict[str, int], Profile(tools=False)).mode == "schema"
 
 
 def test_what_is_asked_in_each_mode() -> None:

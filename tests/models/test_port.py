@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from lawful.core.messages import Message, RemoveMessage, Text, ToolCall, assista
 from lawful.core.result import Err, Ok
 from lawful.core.retry import RetryPolicy
 from lawful.models import BlockDelta, CallDelta, Completed, Only, ReasoningDelta, Request, TextDelta, ToolSpec
+from lawful.models.adapter import Clients
 from lawful.models.fake import Echo, Scripted, ScriptOver
 from lawful.models.pieces import FinishPiece, Piece, TextPiece
 from lawful.models.port import ChatModel
@@ -341,3 +343,43 @@ def test_the_answer_is_not_there_before_the_end() -> None:
         next(stream)
         with pytest.raises(LLMError, match="not complete"):
             _ = stream.reply
+
+
+def test_threads_share_one_portal() -> None:
+    model = Slow()
+    seen: list[object] = []
+    barrier = threading.Barrier(8)
+
+    def use() -> None:
+        barrier.wait()
+        with model.stream("x") as stream:
+            next(stream)
+        seen.append(model._portal)  # pyright: ignore[reportPrivateUsage]
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 8
+    assert len(set(map(id, seen))) == 1
+    model.close()
+
+
+async def test_a_clients_owner_closes_it() -> None:
+    own = object()
+    closed: list[object] = []
+
+    async def close(client: object) -> None:
+        closed.append(client)
+
+    given = Clients(object, close, own)
+    assert given.get() is own
+    await given.aclose()
+    assert closed == []
+    made = Clients(object, close)
+    first = made.get()
+    assert made.get() is first
+    await made.aclose()
+    assert closed == [first]
+    assert made.get() is not first

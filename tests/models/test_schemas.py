@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lawful.models.schemas import plain, strict, without_nulls
+from lawful.models.schemas import NO_BOUNDS, is_open, plain, strict, without_nulls
 
 pytestmark = pytest.mark.unit
 
@@ -97,3 +97,36 @@ def test_strict_keeps_a_choice_of_forms() -> None:
 def test_nulls_are_dropped_only_where_they_were_never_allowed(field: dict[str, Any], kept: bool) -> None:
     schema = {"type": "object", "properties": {"list": {"type": "array", "items": {"properties": {"v": field}}}}}
     assert without_nulls({"list": [{"v": None}]}, schema) == {"list": [{"v": None} if kept else {}]}
+
+
+def test_an_all_of_one_is_that_one() -> None:
+    schema = {
+        "$defs": {"C": {"enum": ["r"]}},
+        "type": "object",
+        "properties": {"c": {"allOf": [{"$ref": "#/$defs/C"}]}},
+    }
+    assert plain(schema).schema["properties"]["c"] == {"enum": ["r"]}
+
+
+@pytest.mark.parametrize(
+    "schema, is_it",
+    [
+        ({"type": "object", "additionalProperties": True}, True),
+        (
+            {"type": "object", "properties": {"a": {"additionalProperties": {"type": "integer"}, "type": "object"}}},
+            True,
+        ),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, False),
+        ({"type": "object", "properties": {}, "additionalProperties": False}, False),
+    ],
+)
+def test_an_object_with_fields_of_any_name_is_open(schema: dict[str, Any], is_it: bool) -> None:
+    assert is_open(schema) is is_it
+
+
+def test_bounds_that_a_grammar_cannot_hold_are_told_in_words() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}
+    assert strict(schema).schema["properties"]["n"] == {"type": "integer", "minimum": 1}
+    shaped = strict(schema, NO_BOUNDS)
+    assert shaped.schema["properties"]["n"] == {"type": "integer", "description": "(minimum: 1)"}
+    assert shaped.losses == ("$.n: minimum",)

@@ -40,13 +40,19 @@ class Reader(Protocol):
 class Clients(Generic[ClientT]):
     """One client for each event loop, since a connection belongs to the loop that opened it."""
 
-    def __init__(self, make: Callable[[], ClientT], close: Callable[[ClientT], Awaitable[Any]]) -> None:
+    def __init__(
+        self, make: Callable[[], ClientT], close: Callable[[ClientT], Awaitable[Any]], given: ClientT | None = None
+    ) -> None:
         self._make = make
         self._close = close
+        self._given = given
+        """The caller's own, used on every loop and never closed here."""
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, ClientT] = WeakKeyDictionary()
 
     def get(self) -> ClientT:
         """The running loop's client."""
+        if self._given is not None:
+            return self._given
         loop = asyncio.get_running_loop()
         client = self._by_loop.get(loop)
         if client is None:

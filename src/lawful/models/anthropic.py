@@ -50,12 +50,11 @@ class AnthropicModel(Adapter[AnthropicConfig]):
         self.secrets = (key,) if key else ()
         self.raised = sdk_errors(sdk)
 
-        def make() -> Any:
-            if client is not None:
-                return client
-            return sdk.AsyncAnthropic(api_key=key or "none", base_url=base_url, max_retries=0)
-
-        self.clients: Clients[Any] = Clients(make, lambda one: one.close())
+        self.clients: Clients[Any] = Clients(
+            lambda: sdk.AsyncAnthropic(api_key=key or "none", base_url=base_url, max_retries=0),
+            lambda one: one.close(),
+            client,
+        )
 
     @asynccontextmanager
     async def opened(self, request: Request, config: AnthropicConfig) -> AsyncGenerator[AsyncIterable[dict[str, Any]]]:

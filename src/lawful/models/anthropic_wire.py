@@ -34,7 +34,7 @@ from lawful.models.pieces import (
     UsagePiece,
 )
 from lawful.models.plain_json import JSON, items, table
-from lawful.models.schemas import plain, strict
+from lawful.models.schemas import NO_BOUNDS, plain, strict
 from lawful.models.settings import ModelConfig
 from lawful.models.transcript import Result, Said, closed
 from lawful.models.values import FinishReason, Only, Request, ToolChoice, Usage
@@ -93,7 +93,7 @@ def request_json(
     made.update(_settings(config))
     output: JSON = {"effort": config.effort} if config.effort else {}
     if request.output is not None:
-        output["format"] = {"type": "json_schema", "schema": strict(request.output.schema).schema}
+        output["format"] = {"type": "json_schema", "schema": strict(request.output.schema, NO_BOUNDS).schema}
     if output:
         made["output_config"] = output
     return made

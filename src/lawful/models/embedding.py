@@ -15,7 +15,7 @@ from msgspec import Struct
 from lawful.core.errors import EmbeddingError, Failure, ValidationError
 from lawful.core.events import Usage
 from lawful.core.retry import RetryPolicy, next_delay
-from lawful.models.portal import Portal, at_once, no_loop_here
+from lawful.models.portal import Portal, at_once, no_loop_here, portal_of
 from lawful.models.telling import clock_of, here
 
 Vector: TypeAlias = tuple[float, ...]
@@ -90,9 +90,7 @@ class Embedder(ABC):
         work = self.aembed(texts)
         if self.immediate and self.retry is None:
             return at_once(work)
-        if self._portal is None or not self._portal.usable:
-            self._portal = Portal(self.component_id)
-        return self._portal.run(work)
+        return portal_of(self).run(work)
 
     def embed_query(self, text: str) -> Vector:
         """As `aembed_query`, in sync code."""

@@ -73,9 +73,7 @@ class GeminiModel(Adapter[GeminiConfig]):
         key = "" if client is not None else key_for("google", api_key, "GEMINI_API_KEY", "GOOGLE_API_KEY", free=free)
         self.secrets = (key,) if key else ()
         self.raised = sdk_errors()
-        self.clients: Clients[Any] = Clients(
-            lambda: client if client is not None else make_client(key, base_url), lambda one: one.aio.aclose()
-        )
+        self.clients: Clients[Any] = Clients(lambda: make_client(key, base_url), lambda one: one.aio.aclose(), client)
 
     @asynccontextmanager
     async def opened(self, request: Request, config: GeminiConfig) -> AsyncGenerator[AsyncIterable[dict[str, Any]]]:

@@ -53,10 +53,9 @@ class OllamaModel(Adapter[OllamaConfig]):
         self.raised = sdk_errors()
         headers = {"Authorization": f"Bearer {key}"} if key else None
 
-        def make() -> Any:
-            return client if client is not None else sdk.AsyncClient(host=base_url, headers=headers)
-
-        self.clients: Clients[Any] = Clients(make, lambda one: one.close())
+        self.clients: Clients[Any] = Clients(
+            lambda: sdk.AsyncClient(host=base_url, headers=headers), lambda one: one.close(), client
+        )
 
     @asynccontextmanager
     async def opened(self, request: Request, config: OllamaConfig) -> AsyncGenerator[AsyncIterable[dict[str, Any]]]:

@@ -61,12 +61,11 @@ class OpenAIModel(Adapter[OpenAIConfig]):
         self.secrets = (key,) if key else ()
         self.raised = sdk_errors(sdk)
 
-        def make() -> Any:
-            if client is not None:
-                return client
-            return sdk.AsyncOpenAI(api_key=key or "none", base_url=base_url, max_retries=0)
-
-        self.clients: Clients[Any] = Clients(make, lambda one: one.close())
+        self.clients: Clients[Any] = Clients(
+            lambda: sdk.AsyncOpenAI(api_key=key or "none", base_url=base_url, max_retries=0),
+            lambda one: one.close(),
+            client,
+        )
 
     @asynccontextmanager
     async def opened(self, request: Request, config: OpenAIConfig) -> AsyncGenerator[AsyncIterable[dict[str, Any]]]:

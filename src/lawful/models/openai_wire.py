@@ -31,7 +31,7 @@ from lawful.models.pieces import (
     UsagePiece,
 )
 from lawful.models.plain_json import JSON, items, table
-from lawful.models.schemas import plain, strict
+from lawful.models.schemas import is_open, plain, strict
 from lawful.models.settings import ModelConfig
 from lawful.models.transcript import Result, Said, as_text, closed
 from lawful.models.values import FinishReason, Only, Request, ToolChoice, ToolSpec, Usage
@@ -85,8 +85,10 @@ def request_json(request: Request, model: str, config: OpenAIConfig, where: str,
         made["tools"] = [_tool(tool, config.strict_tools) for tool in request.tools]
         made["tool_choice"] = _choice(request.tool_choice)
     if request.output is not None:
-        shaped = strict(request.output.schema).schema
-        form: JSON = {"name": request.output.name, "schema": shaped, "strict": True}
+        # An object with fields of any name cannot be closed: then the schema is a wish, which we check.
+        held = not is_open(request.output.schema)
+        shaped = (strict if held else plain)(request.output.schema).schema
+        form: JSON = {"name": request.output.name, "schema": shaped, "strict": held}
         if request.output.description:
             form["description"] = request.output.description
         made["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -19,7 +19,7 @@ from lawful.core.result import Err, Ok, Result
 from lawful.models.port import ChatModel, Prompt
 from lawful.models.portal import no_loop_here
 from lawful.models.prompt import request_of
-from lawful.models.schemas import plain, without_nulls
+from lawful.models.schemas import is_open, plain, without_nulls
 from lawful.models.settings import ModelConfig
 from lawful.models.values import JSONSchema, Only, OutputSpec, Profile, Reply, Request, ToolSpec, Usage
 
@@ -122,8 +122,10 @@ def form_of(
 
     Raises: ConfigurationError for a type that has no JSON Schema.
     """
-    chosen: Mode = mode if mode != "auto" else "schema" if profile.schema else "tool" if profile.tools else "prompt"
     schema = cast("JSONSchema", _adapter(kind).json_schema())
+    # What cannot be closed cannot be decoded under a grammar, but a tool may be given it.
+    by_schema = profile.schema and not (profile.tools and is_open(schema))
+    chosen: Mode = mode if mode != "auto" else "schema" if by_schema else "tool" if profile.tools else "prompt"
     wrapped = schema.get("type") != "object" and "$ref" not in schema
     if wrapped:
         definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}

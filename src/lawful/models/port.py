@@ -14,7 +14,7 @@ from lawful.core.result import Err, Ok, Result
 from lawful.core.retry import RetryPolicy
 from lawful.models.driving import Put, drive
 from lawful.models.pieces import Piece
-from lawful.models.portal import Portal, at_once, no_loop_here
+from lawful.models.portal import Portal, at_once, no_loop_here, portal_of
 from lawful.models.prompt import request_of
 from lawful.models.settings import ModelConfig, held_to
 from lawful.models.streaming import Stream, SyncStream
@@ -224,9 +224,7 @@ class ChatModel(ABC, Generic[ConfigT]):
         return lambda put: drive(self, request, config, put)
 
     def _bridge(self) -> Portal:
-        if self._portal is None or not self._portal.usable:
-            self._portal = Portal(self.component_id)
-        return self._portal
+        return portal_of(self)
 
 
 async def _all(makers: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:

@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lawful.core.errors import ConfigurationError, InternalError
 
@@ -38,6 +38,30 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
         return end.value
     work.close()
     raise InternalError("a model that says it is immediate has waited", component="models", operation="invoke")
+
+
+class Holder(Protocol):
+    """What keeps a portal: a model or an embedder."""
+
+    _portal: Portal | None
+
+    @property
+    def component_id(self) -> str: ...
+
+
+_making = threading.Lock()
+
+
+def portal_of(holder: Holder) -> Portal:
+    """The holder's portal; one for all threads of this process, made when it is first needed."""
+    kept = holder._portal  # pyright: ignore[reportPrivateUsage]
+    if kept is not None and kept.usable:
+        return kept
+    with _making:
+        kept = holder._portal  # pyright: ignore[reportPrivateUsage]
+        if kept is None or not kept.usable:
+            kept = holder._portal = Portal(holder.component_id)  # pyright: ignore[reportPrivateUsage]
+        return kept
 
 
 class Portal:

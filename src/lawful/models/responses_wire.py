@@ -36,7 +36,7 @@ from lawful.models.pieces import (
     UsagePiece,
 )
 from lawful.models.plain_json import JSON, items, table
-from lawful.models.schemas import plain, strict
+from lawful.models.schemas import is_open, plain, strict
 from lawful.models.transcript import Result, Said, as_text, closed
 from lawful.models.values import FinishReason, Only, Request, ToolSpec, Usage
 
@@ -63,8 +63,10 @@ def request_json(request: Request, model: str, config: OpenAIConfig, where: str)
             made["parallel_tool_calls"] = config.parallel_tool_calls
     text: JSON = {"verbosity": config.verbosity} if config.verbosity else {}
     if request.output is not None:
-        shaped = strict(request.output.schema).schema
-        text["format"] = {"type": "json_schema", "name": request.output.name, "schema": shaped, "strict": True}
+        # An object with fields of any name cannot be closed: then the schema is a wish, which we check.
+        held = not is_open(request.output.schema)
+        shaped = (strict if held else plain)(request.output.schema).schema
+        text["format"] = {"type": "json_schema", "name": request.output.name, "schema": shaped, "strict": held}
     if text:
         made["text"] = text
     if config.reasoning_effort is not None:

@@ -38,7 +38,18 @@ _UNSAID: Final = frozenset(
 )
 
 
-def strict(schema: JSONSchema) -> Shaped:
+NO_BOUNDS: Final = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems"}
+)
+"""What some grammars cannot hold to beside what none can."""
+
+
+def is_open(schema: JSONSchema) -> bool:
+    """Whether an object in it may have fields of any name: closing it would forbid what it is for."""
+    return any(loss.endswith(": additionalProperties") for loss in strict(schema).losses)
+
+
+def strict(schema: JSONSchema, unsaid: frozenset[str] = frozenset()) -> Shaped:
     """As providers that decode under a grammar want it: every object closed, every field required.
 
     A field that was optional may be null instead. Keywords that such a grammar cannot hold to are told in the
@@ -46,7 +57,7 @@ def strict(schema: JSONSchema) -> Shaped:
     """
     done = plain(schema)
     losses = list(done.losses)
-    return Shaped(_strict(done.schema, "$", losses), tuple(losses))
+    return Shaped(_Strict(_UNSAID | unsaid, losses).schema(done.schema, "$"), tuple(losses))
 
 
 def _inline(node: Any, root: JSONSchema, inside: tuple[str, ...], path: str, losses: list[str]) -> Any:
@@ -55,7 +66,7 @@ def _inline(node: Any, root: JSONSchema, inside: tuple[str, ...], path: str, los
         return [_inline(item, root, inside, f"{path}[{n}]", losses) for n, item in enumerate(items)]
     if not isinstance(node, dict):
         return node
-    facts = cast("JSONSchema", node)
+    facts = _merged(cast("JSONSchema", node))
     target = facts.get("$ref")
     if not isinstance(target, str):
         return {
@@ -74,6 +85,15 @@ def _inline(node: Any, root: JSONSchema, inside: tuple[str, ...], path: str, los
     return {**_inline(found, root, (*inside, target), path, losses), **beside}
 
 
+def _merged(schema: JSONSchema) -> JSONSchema:
+    """An ``allOf`` of one schema says no more than that schema beside the rest."""
+    parts = schema.get("allOf")
+    if not isinstance(parts, list) or len(cast("list[Any]", parts)) != 1 or not isinstance(parts[0], dict):
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    return {**cast("JSONSchema", parts[0]), **rest}
+
+
 def _resolve(root: JSONSchema, target: str) -> JSONSchema | None:
     if not target.startswith("#"):
         return None
@@ -84,45 +104,53 @@ def _resolve(root: JSONSchema, target: str) -> JSONSchema | None:
     return cast("JSONSchema", node) if isinstance(node, dict) else None
 
 
-def _strict(schema: JSONSchema, path: str, losses: list[str]) -> JSONSchema:
-    made: JSONSchema = {}
-    unsaid: list[str] = []
-    for key, value in schema.items():
-        if key in _UNSAID:
-            losses.append(f"{path}: {key}")
-            if key not in ("default", "oneOf", "allOf"):
-                unsaid.append(f"{key}: {value}")
-        if key in ("oneOf", "allOf", "anyOf", "prefixItems") and isinstance(value, list):
-            place = key if key == "prefixItems" else "anyOf"
-            made[place] = [_any(item, f"{path}.{key}", losses) for item in cast("list[Any]", value)]
-        elif key == "properties" and isinstance(value, dict):
-            made[key] = _closed(cast("JSONSchema", value), schema, path, losses)
-        elif key == "items":
-            made[key] = _any(value, f"{path}.{key}", losses)
-        elif key != "required" and key not in _UNSAID:
-            made[key] = value
-    if made.get("type") == "object" or "properties" in made:
-        _object(made, schema, path, losses)
-    if unsaid:
-        made["description"] = " ".join(filter(None, [made.get("description", ""), f"({'; '.join(unsaid)})"]))
-    return made
+class _Strict:
+    """Makes a schema strict, and notes what is lost."""
 
+    def __init__(self, unsaid: frozenset[str], losses: list[str]) -> None:
+        self._unsaid = unsaid
+        self._losses = losses
 
-def _object(made: JSONSchema, schema: JSONSchema, path: str, losses: list[str]) -> None:
-    if schema.get("additionalProperties") not in (None, False):
-        losses.append(f"{path}: additionalProperties")
-    made.setdefault("properties", {})
-    made["required"] = list(made["properties"])
-    made["additionalProperties"] = False
+    def schema(self, schema: JSONSchema, path: str) -> JSONSchema:
+        made: JSONSchema = {}
+        unsaid: list[str] = []
+        for key, value in schema.items():
+            if key in self._unsaid:
+                self._losses.append(f"{path}: {key}")
+                if key not in ("default", "oneOf", "allOf"):
+                    unsaid.append(f"{key}: {value}")
+            if key in ("oneOf", "allOf", "anyOf", "prefixItems") and isinstance(value, list):
+                place = key if key == "prefixItems" else "anyOf"
+                made[place] = [self._any(item, f"{path}.{key}") for item in cast("list[Any]", value)]
+            elif key == "properties" and isinstance(value, dict):
+                made[key] = self._fields(cast("JSONSchema", value), schema, path)
+            elif key == "items":
+                made[key] = self._any(value, f"{path}.{key}")
+            elif key != "required" and key not in self._unsaid:
+                made[key] = value
+        if made.get("type") == "object" or "properties" in made:
+            self._close(made, schema, path)
+        if unsaid:
+            made["description"] = " ".join(filter(None, [made.get("description", ""), f"({'; '.join(unsaid)})"]))
+        return made
 
+    def _close(self, made: JSONSchema, schema: JSONSchema, path: str) -> None:
+        if schema.get("additionalProperties") not in (None, False):
+            self._losses.append(f"{path}: additionalProperties")
+        made.setdefault("properties", {})
+        made["required"] = list(made["properties"])
+        made["additionalProperties"] = False
 
-def _closed(fields: JSONSchema, schema: JSONSchema, path: str, losses: list[str]) -> JSONSchema:
-    required = set(cast("list[str]", schema.get("required") or []))
-    made: JSONSchema = {}
-    for name, field in fields.items():
-        shaped = _any(field, f"{path}.{name}", losses)
-        made[name] = shaped if name in required else _or_null(shaped)
-    return made
+    def _fields(self, fields: JSONSchema, schema: JSONSchema, path: str) -> JSONSchema:
+        required = set(cast("list[str]", schema.get("required") or []))
+        made: JSONSchema = {}
+        for name, field in fields.items():
+            shaped = self._any(field, f"{path}.{name}")
+            made[name] = shaped if name in required else _or_null(shaped)
+        return made
+
+    def _any(self, node: Any, path: str) -> Any:
+        return self.schema(cast("JSONSchema", node), path) if isinstance(node, dict) else node
 
 
 def _or_null(schema: Any) -> Any:
@@ -135,10 +163,6 @@ def _or_null(schema: Any) -> Any:
     if isinstance(facts.get("anyOf"), list) and {"type": "null"} in facts["anyOf"]:
         return facts
     return {"anyOf": [facts, {"type": "null"}]}
-
-
-def _any(node: Any, path: str, losses: list[str]) -> Any:
-    return _strict(cast("JSONSchema", node), path, losses) if isinstance(node, dict) else node
 
 
 def without_nulls(value: Any, schema: JSONSchema) -> Any:
