@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from lawful.core.errors import GraphBuildError, InvalidUpdateError, NetworkError
-from lawful.graph import START, Command, NodeError, RetryPolicy, Send, StateGraph
+from lawful.graph import START, CachePolicy, Command, NodeError, RetryPolicy, Send, StateGraph
 from lawful.graph.runtime import get_config
 from lawful.journal.port import Journal
 from support.graphs import Drive, names, on
@@ -255,3 +255,15 @@ def test_names_of_the_stream(drive: Drive, strict: bool) -> None:
     ends = [(e["name"], type(e["error"]).__name__) for mode, e in events if mode == "tasks" and "error" in e]
     assert ends == [("work", "ValueError"), (HANDLER, "NoneType")]
     assert names([e for mode, e in events if mode == "updates"]) == []
+
+
+def test_explain_tells_the_policies(strict: bool) -> None:
+    """Rules: 192. Rows: S1-003"""
+
+    async def work(state: State) -> State:
+        return {}
+
+    builder: Any = StateGraph(State, strict=strict).set_node_defaults(error_handler=noting, retry_policy=RetryPolicy())
+    builder.add_node("work", work, timeout=1, cache_policy=CachePolicy()).add_edge(START, "work")
+    told = builder.compile().explain()
+    assert f"  work (node, retries, time limit, cached, failures go to {DEFAULT})" in told.splitlines()

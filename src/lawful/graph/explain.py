@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lawful.graph.handlers import handler_for
 from lawful.graph.parts import Blueprint
 from lawful.graph.validate import ambiguous, together, unmerged_keys
 
@@ -21,7 +22,14 @@ def explained(graph: Blueprint, name: str) -> str:
     lines.append("nodes")
     for spec in graph.nodes.values():
         kind = "subgraph" if spec.graph is not None else "node"
-        notes = [n for n, on in (("deferred", spec.defer), ("retries", bool(spec.retry))) if on]
+        told = (
+            ("deferred", spec.defer),
+            ("retries", spec.retry or graph.defaults.get("retry")),
+            ("time limit", spec.timeout if spec.timeout is not None else graph.defaults.get("timeout")),
+            ("cached", spec.cache or graph.defaults.get("cache")),
+            ("failures go to " + (handler_for(graph, spec) or ""), handler_for(graph, spec)),
+        )
+        notes = [name for name, on in told if on]
         lines.append(f"  {spec.name} ({', '.join([kind, *notes])})")
     lines.append("edges")
     for edge in graph.edges:

@@ -73,7 +73,7 @@ class Machine(Standing):
         if len(self.tasks) > 1 and self.program.remembering and (wrong := crowded(self.program, self.tasks)):
             return self.end(o.Broke(wrong))
         self.running = len(waiting)
-        return self.start(waiting)
+        return self.start(waiting) if self.timed or self.listener is not None else (o.Start(waiting),)
 
     def start(self, tasks: Sequence[Task]) -> Sequence[o.Order]:
         """Have an attempt of each made, and an alarm set for those that have a limit."""
@@ -107,7 +107,7 @@ class Machine(Standing):
 
     def _ended(self, event: o.TaskEnded) -> Sequence[o.Order]:
         task = event.task
-        if task.cache_key is not None and task.status == DONE:
+        if self.caching and task.cache_key is not None and task.status == DONE:
             return self._kept(event)
         if task.status == FAILED and not self.failing and self.cancelled is None:
             orders = self._forgiven(task)
