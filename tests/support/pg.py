@@ -142,6 +142,18 @@ class PgServer:
                     raise AssertionError((self.folder / "log").read_text()) from error
             time.sleep(0.03)
 
+    @property
+    def pid(self) -> int:
+        """Of the server's first process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start_when_it_ends(self) -> None:
+        """Wait until somebody ends it, and start it again: it recovers from its log."""
+        assert self._process is not None
+        self._process.wait(60)
+        self.start()
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End it: by default at once, with its clients' transactions rolled back."""
         if self._process is not None:

@@ -5,6 +5,9 @@ As a script: ``pg_programs.py URL SCHEMA PROCESS THREADS ROUNDS`` runs the crowd
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
 import threading
 import time
@@ -16,7 +19,7 @@ import msgspec
 from lawful.core.clock import SystemClock
 from lawful.graph import START, StateGraph
 from lawful.stores.postgres import PostgresJournal
-from lawful.testing.crash import Life, Point, die_at, history_of, run_to_end
+from lawful.testing.crash import Life, Point, Write, die_at, history_of, run_to_end, watch_writes
 from support.crash_programs import Nodes, hear, twelve
 from support.graphs import concat, total
 
@@ -34,11 +37,28 @@ class Later(SystemClock):
         return time.time() + self._ahead
 
 
+def end_at(journal: PostgresJournal, point: Point, server: int) -> None:
+    """Let the server be ended at once at this process's write ``point``, and go on when it is gone."""
+
+    def hook(write: Write) -> None:
+        if (write.number, write.place) != (point.write, point.place):
+            return
+        os.kill(server, signal.SIGQUIT)
+        with contextlib.suppress(ProcessLookupError):
+            while True:
+                os.kill(server, 0)
+                time.sleep(0.002)
+
+    watch_writes(journal, hook)
+
+
 def on_postgres(life: Life) -> Any:
     """The graph of twelve steps over PostgreSQL; ``told`` says where, how it is driven, and when it dies."""
     journal = PostgresJournal(life.told["url"], schema=life.told["schema"], clock=Later(life.number))
     if life.told.get("point"):
         die_at(journal, Point(*life.told["point"]))
+    if life.told.get("server"):
+        end_at(journal, Point(*life.told["at"]), life.told["server"])
     own = msgspec.structs.replace(life, journal=journal)
     hear(own)
     driver = life.told["driver"]

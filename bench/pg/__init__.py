@@ -1,0 +1,1 @@
+"""The contestants of the suite `postgres`."""
