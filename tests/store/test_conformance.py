@@ -134,7 +134,7 @@ class _TextTx:
 
 
 class TestThirdParty(StoreConformance):
-    """Rows: S1-K12."""
+    """Rows: S1-K12, S1-017."""
 
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         return TextStore(clock=clock, ttl=ttl)
