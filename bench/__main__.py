@@ -15,15 +15,15 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-<<<<<<< HEAD
-from bench.suites import graph, pipelines, streams, travel
+from bench.suites import graph, pipelines, postgres, streams, travel
 
-SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines, "streams": streams, "travel": travel}
-=======
-from bench.suites import graph, pipelines, postgres
-
-SUITES: dict[str, Any] = {"graph": graph, "pipelines": pipelines, "postgres": postgres}
->>>>>>> f36ea7d (PostgreSQL: the server dies at writes of a run and comes back; a benchmark of write-ahead log bytes)
+SUITES: dict[str, Any] = {
+    "graph": graph,
+    "pipelines": pipelines,
+    "postgres": postgres,
+    "streams": streams,
+    "travel": travel,
+}
 README = Path(__file__).resolve().parent.parent / "README.md"
 MIN_ROUNDS = 5
 
