@@ -83,13 +83,13 @@ def run_crowd(pg: PgServer, schema: str, processes: int, threads: int, rounds: i
 
 
 def test_three_processes_of_eight_threads_lose_no_update(pg: PgServer, schema: str) -> None:
-    """Rows: S0-123."""
+    """Rows: S0-123, S0-212."""
     run_crowd(pg, schema, 3, 8, 2)
 
 
 @pytest.mark.full
 def test_eight_processes_of_fifty_threads_lose_no_update(pg: PgServer, schema: str) -> None:
-    """Rows: S0-123, S1-K04."""
+    """Rows: S0-123, S0-212, S1-K04."""
     run_crowd(pg, schema, 8, 50, 2)
 
 
@@ -140,6 +140,7 @@ def test_a_process_killed_inside_a_transaction_leaves_nothing_and_blocks_nobody(
 
 
 def test_the_lease_of_a_killed_process_ends_by_its_time(pg: PgServer, schema: str, journal: Journal) -> None:
+    """Another machine takes the thread over, with a higher fence. Rows: S0-212."""
     line = Line()
 
     def work() -> None:
