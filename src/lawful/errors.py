@@ -6,6 +6,7 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.core.errors import EmptyChannelError as EmptyChannelError
     from lawful.core.errors import EmptyInputError as EmptyInputError
     from lawful.core.errors import GraphRecursionError as GraphRecursionError
     from lawful.core.errors import InvalidUpdateError as InvalidUpdateError
@@ -16,14 +17,13 @@ if TYPE_CHECKING:
     from lawful.core.signals import GraphDrained as GraphDrained
     from lawful.core.signals import GraphInterrupt as GraphInterrupt
     from lawful.core.signals import ParentCommand as ParentCommand
-    from lawful.graph.channel_forms import EmptyChannelError as EmptyChannelError
     from lawful.graph.error_codes import ErrorCode as ErrorCode
     from lawful.graph.policies import NodeError as NodeError
 
     UnknownInterruptError = UnknownQuestion
 else:
     _TABLE = {
-        "EmptyChannelError": "lawful.graph.channel_forms",
+        "EmptyChannelError": "lawful.core.errors",
         "EmptyInputError": "lawful.core.errors",
         "ErrorCode": "lawful.graph.error_codes",
         "GraphBubbleUp": "lawful.core.signals",

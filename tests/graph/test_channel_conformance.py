@@ -20,10 +20,10 @@ from lawful.channels import (
     Topic,
     compose,
 )
-from lawful.core.errors import GraphBuildError, InvalidUpdateError, ValidationError
+from lawful.core.errors import EmptyChannelError, GraphBuildError, InvalidUpdateError, ValidationError
 from lawful.core.reducers import append
 from lawful.graph import START, NodeBuilder, Pregel, StateGraph
-from lawful.graph.channel_forms import EmptyChannelError, channel_for
+from lawful.graph.channel_forms import channel_for
 from lawful.graph.channels import MISSING, UntrackedValue
 from lawful.journal.port import Journal
 from lawful.testing.conformance_channels import ChannelConformance

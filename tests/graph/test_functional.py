@@ -20,12 +20,12 @@ from lawful.core.errors import (
     GraphBuildError,
     InvalidUpdateError,
     NotInRun,
+    TaskChanged,
     ThreadBusy,
     ValidationError,
 )
 from lawful.core.retry import RetryPolicy
 from lawful.graph import END, START, Command, Runtime, Send, StateGraph, get_runtime, interrupt
-from lawful.graph.calls import TaskChanged
 from lawful.graph.functional import entrypoint, task
 from lawful.journal.port import Journal
 from support.graphs import Drive, JournalBox

@@ -15,7 +15,8 @@ Failure                        what ``except`` catches
 ├── ConfigurationError         what a build refuses
 │   └── GraphBuildError, ResumeRefused
 ├── ValidationError            a refused write, input or answer
-│   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged
+│   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged,
+│   │   TaskChanged, EmptyChannelError
 │   ├── InvalidNamespace, InvalidFilter, AccessDenied
 └── InternalError              a store, or this library itself
     ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, CannotDecrypt, HeadMoved, LeaseLost
@@ -24,6 +25,7 @@ Failure                        what ``except`` catches
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from lawful.core.error_kinds import THIRTEEN as THIRTEEN
@@ -236,6 +238,39 @@ class QuestionChanged(ValidationError):
     """A re-entered node asked something else under the id that was answered."""
 
     code = "question_changed"
+
+
+class TaskChanged(ValidationError):
+    """A node that runs again calls a task with other arguments than the call had whose result was stored."""
+
+    code = "task_changed"
+
+
+class EmptyChannelError(ValidationError):
+    """The channel has no value: what ``get`` of a third party's channel raises."""
+
+    code = "empty_channel"
+
+    def __init__(
+        self,
+        message: str = "The channel has no value",
+        *,
+        component: str = "",
+        operation: str = "",
+        details: Mapping[str, str] | None = None,
+        retryable: bool | None = None,
+        cause: BaseException | None = None,
+        timestamp: datetime | None = None,
+    ) -> None:
+        super().__init__(
+            message,
+            component=component,
+            operation=operation,
+            details=details,
+            retryable=retryable,
+            cause=cause,
+            timestamp=timestamp,
+        )
 
 
 # InternalError: stores and the library itself

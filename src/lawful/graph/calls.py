@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lawful.core.context import Slot
-from lawful.core.errors import ValidationError
+from lawful.core.errors import TaskChanged, ValidationError
 from lawful.core.questions import Question
 from lawful.graph import orders as o
 from lawful.graph.channels import LastValue
@@ -25,12 +25,6 @@ from lawful.journal.records import PutChunks, PutWrites, Record, TaskWrites
 
 RETURN: Final = "__return__"
 """The channel that streams show a call's result under."""
-
-
-class TaskChanged(ValidationError):
-    """A node that runs again calls a task with other arguments than the call had whose result was stored."""
-
-    code = "task_changed"
 
 
 class CallTask(Task):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self, cast, get_args, get_origin
 
-from lawful.core.errors import GraphBuildError, InvalidUpdateError, ValidationError, nearest
+from lawful.core.errors import EmptyChannelError, GraphBuildError, InvalidUpdateError, nearest
 from lawful.core.messages import Message, fresh_id
 from lawful.core.reducers import Reducer
 from lawful.graph.channels import MISSING, BinaryOperatorAggregate, Channel, Marker, element_or_whole, empty_of
@@ -196,15 +196,6 @@ def _put(values: dict[str, Any], name: str, value: Any) -> None:
 
 
 # Third parties' channels, in the form that LangGraph's have
-
-
-class EmptyChannelError(ValidationError):
-    """The channel has no value: what ``get`` of a third party's channel raises."""
-
-    code = "empty_channel"
-
-    def __init__(self, message: str = "The channel has no value") -> None:
-        super().__init__(message, component="graph", operation="channel")
 
 
 class BaseChannel(ABC):

@@ -14,10 +14,11 @@ from concurrent.futures import wait as wait_for
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
+from lawful.core.errors import TaskChanged
 from lawful.core.lazy import late
 from lawful.core.signals import GraphInterrupt, latch
 from lawful.graph import orders as o
-from lawful.graph.calls import Calls, CallTask, Kept, TaskChanged, arguments_digest, calls_of, machine_of, records_of
+from lawful.graph.calls import Calls, CallTask, Kept, arguments_digest, calls_of, machine_of, records_of
 from lawful.graph.config import concurrency
 from lawful.graph.drivers.shared import WORKERS
 from lawful.graph.drivers.sync import SyncDriver
