@@ -203,7 +203,11 @@ class Forgetful(Window):
     "wrong, test, error",
     [
         (Leaky, "test_updating_and_reading_change_nothing_that_was_given", AssertionError),
-        (Forgetful, "test_what_is_stored_survives_a_restart_after_any_step", (ValidationError, ExceptionGroup)),
+        (
+            Forgetful,
+            "test_what_is_stored_survives_a_restart_after_any_step",
+            (ValidationError, AssertionError, ExceptionGroup),
+        ),
     ],
 )
 def test_the_suite_refuses_a_channel_that_breaks_a_promise(wrong: Any, test: str, error: Any) -> None:

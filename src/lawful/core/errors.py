@@ -15,8 +15,8 @@ Failure                        what ``except`` catches
 ├── ConfigurationError         what a build refuses
 │   └── GraphBuildError, ResumeRefused
 ├── ValidationError            a refused write, input or answer
-│   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered, QuestionChanged,
-│   │   TaskChanged, EmptyChannelError
+│   ├── InvalidUpdateError (UnknownMessage), EmptyInputError, InvalidThreadId, UnknownQuestion, AlreadyAnswered,
+│   │   QuestionChanged, TaskChanged, EmptyChannelError
 │   ├── InvalidNamespace, InvalidFilter, AccessDenied
 └── InternalError              a store, or this library itself
     ├── StoreError, StoreFull, StoreLocked, NewerSchema, CorruptRecord, UnknownType, CannotDecrypt, HeadMoved, LeaseLost
