@@ -417,3 +417,21 @@ def test_a_question_inside_is_asked_again_and_answered(drive: Drive, box: Journa
     (task,) = drive.get_state(opened(), on("t"), subgraphs=True).tasks
     assert (task.state.values["log"], task.state.next) == (["first"], ("ask",))
     assert drive.invoke(opened(), Command(resume="bob"), on("t"))["log"] == ["first", "bob"]
+
+
+def test_the_past_of_a_graph_with_a_memory_is_shown_as_it_was(drive: Drive, journal: Journal, calls: Calls) -> None:
+    """An old snapshot nests what its own task made of the graph inside, not what came of it later.
+
+    Rules: 88, 160
+    """
+
+    def count(state: Log) -> Log:
+        return {"n": state.get("n", 0) + 1}
+
+    builder: Any = StateGraph(Log).add_node("hold", chain(drive, count, checkpointer=True)).add_edge(START, "hold")
+    graph = builder.compile(checkpointer=journal)
+    for _ in range(3):
+        drive.invoke(graph, {"log": []}, on("t"))
+    points = [entry for entry in drive.get_state_history(graph, on("t")) if entry.next == ("hold",)]
+    inside = [drive.get_state(graph, point.config, subgraphs=True).tasks[0].state for point in points]
+    assert [state.values["n"] for state in reversed(inside)] == [1, 2, 3]

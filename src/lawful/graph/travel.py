@@ -215,6 +215,14 @@ def _on_branch(journal: Journal, branch: Branch, thread: str, ns: str, newest: C
     return None
 
 
+def ran_from(journal: Journal, thread: str, ns: str, row: Checkpoint) -> Chain | None:
+    """Of a nested graph with a memory: its newest checkpoint made by a task of ``row``, or None."""
+    for each in journal.history(thread, ns):
+        if parents_of(each.metadata).get(row.ns) == row.id:
+            return journal.chain(thread, ns, each.id)
+    return None
+
+
 class Branch:
     """The checkpoints that lead to one of the root's, read as far back as is asked for."""
 

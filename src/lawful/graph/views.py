@@ -16,6 +16,7 @@ from lawful.graph.policies import Limits
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
 from lawful.graph.snapshot import StateSnapshot, Viewer, child_ns, config_of, empty
+from lawful.graph.travel import ran_from
 from lawful.graph.upgrade import Verdict, check
 from lawful.journal.guard import GuardedJournal
 from lawful.journal.port import Journal
@@ -127,7 +128,7 @@ class Views:
         self._note_answers(journal, thread, made)
         viewer = Viewer(program, _run(thread), target.ns, most=self.limits.state_bytes)
         results = None if head else self._results(journal, program, thread, made)
-        states = self._states(journal, viewer, made, deep=deep)
+        states = self._states(journal, viewer, made, deep=deep, head=head)
         return viewer.snapshot(made, head=head, results=results, states=states)
 
     def _note_answers(self, journal: Journal, thread: str, made: Restored) -> None:
@@ -149,7 +150,9 @@ class Views:
         except (CorruptRecord, UnknownType):
             return {}  # this checkpoint can be read; that what followed cannot is told when that is asked for
 
-    def _states(self, journal: Journal, viewer: Viewer, made: Restored, *, deep: bool) -> dict[str, Any]:
+    def _states(
+        self, journal: Journal, viewer: Viewer, made: Restored, *, deep: bool, head: bool = False
+    ) -> dict[str, Any]:
         """By task id, the config (or, deep, the snapshot) of the subgraph that the task holds."""
         out: dict[str, Any] = {}
         thread = viewer.run.thread or ""
@@ -159,7 +162,8 @@ class Views:
                 continue
             own = child_ns(viewer.ns, task)
             if deep:
-                chain = journal.chain(thread, own)
+                keeps = graph.checkpointer is True and not head
+                chain = ran_from(journal, thread, own, made.row) if keeps else journal.chain(thread, own)
                 if chain is not None:
                     target = Target(thread, own, None, {})
                     out[task.id] = self._snapshot(journal, graph.program, target, chain, head=True, deep=True)
