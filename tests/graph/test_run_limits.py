@@ -111,16 +111,25 @@ def test_seconds_reach_a_graph_inside_and_no_handler(drive: Drive, journal: Jour
 
 
 def test_a_graph_inside_has_its_own_seconds_too(drive: Drive, strict: bool) -> None:
-    """Its end is its holder's failure, which may be handled... by nobody but the holder's own code.
+    """Its end is its holder's failure, which a handler may take: the run around it goes on.
 
-    Rows: S1-083
+    Rules: 194. Rows: S1-083
     """
+
+    def handle(state: State, error: NodeError) -> State:
+        return {"log": [type(error.error).__name__]}
+
     inner = chain(drive, *(adding(f"s{i}", wait=0.05) for i in range(20)), strict=strict, limits=Limits(seconds=0.1))
-    builder: Any = StateGraph(State, strict=strict).add_node("hold", inner).add_edge(START, "hold")
-    began = time.monotonic()
-    with pytest.raises(RunTimeoutError):
-        drive.invoke(builder.compile(), {"log": []})
-    assert time.monotonic() - began < 0.8
+    for handler in (None, handle):
+        builder: Any = StateGraph(State, strict=strict).add_node("hold", inner, error_handler=handler)
+        graph = builder.add_edge(START, "hold").compile(limits=Limits(seconds=20))
+        began = time.monotonic()
+        if handler is None:
+            with pytest.raises(RunTimeoutError):
+                drive.invoke(graph, {"log": []})
+        else:
+            assert drive.invoke(graph, {"log": []}) == {"log": ["RunTimeoutError"]}
+        assert time.monotonic() - began < 0.8
 
 
 def test_concurrency(drive: Drive, strict: bool) -> None:

@@ -32,7 +32,9 @@ def told(task: Task) -> NodeError:
 
 def can_handle(error: BaseException | None) -> bool:
     """Whether a handler may take it: an error of the node's, and not that the run itself has come to an end."""
-    return isinstance(error, Exception) and not isinstance(error, LeaseLost | RunCancelled | RunTimeoutError)
+    if isinstance(error, RunTimeoutError):
+        return error.details.get("of") == "graph"  # a graph inside the node had a limit of its own
+    return isinstance(error, Exception) and not isinstance(error, LeaseLost | RunCancelled)
 
 
 def handler_of(program: Program, base: Base, failed: Task, name: str) -> Task:

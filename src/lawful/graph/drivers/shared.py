@@ -139,12 +139,14 @@ class Driver:
             return None
         self.step_deadline = None
         if run.deadline is not None and now >= run.deadline:
+            outer = run.parent.deadline if run.parent is not None else None
+            whose = "run" if run.parent is None or run.deadline == outer else "graph"
             return o.Cancelled(
                 RunTimeoutError(
                     f"The run of {self.machine.program.name!r} took longer than its limit",
                     component="graph",
                     operation="run",
-                    details={"limit": "seconds", "graph": self.machine.program.name},
+                    details={"limit": "seconds", "graph": self.machine.program.name, "of": whose},
                 )
             )
         return o.Cancelled(TimeoutError(f"Timed out: a step took longer than {self.step_timeout} s"))
