@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import pytest
 
+from lawful.core.events import EffectMoved, Event, unpaired
 from lawful.effects import Ledger, Opaque
 from lawful.effects.policy import Policy, RequireApproval
 from lawful.graph import END, START, Done, Paused, StateGraph
@@ -96,4 +97,23 @@ async def test_an_unknown_outcome_that_a_person_must_settle(tmp_path: Path) -> N
     done = await built.run(None, thread="t1")
     assert state_of(done)["address"] == "https://forge/acme"
     assert forge.calls == 1
+    journal.close()
+
+
+async def test_listeners_hear_each_state_of_an_operation(tmp_path: Path) -> None:
+    """As far as the run moved it: to the approval that it waits for, then to its end. Rows: S0-050"""
+    publish = Publish(Forge(), policy=Policy("p", (RequireApproval(),)))
+    journal = SQLiteJournal(tmp_path / "j.db")
+    built = graph(publish, journal)
+    heard: list[Event] = []
+    paused = await built.run({"repo": "acme"}, thread="t1", on_event=heard.append)
+    first = [event for event in heard if isinstance(event, EffectMoved)]
+    heard.clear()
+    await built.resume("t1", paused.questions[0].answer(True), on_event=heard.append)
+    then = [event for event in heard if isinstance(event, EffectMoved)]
+    assert {event.tool for event in [*first, *then]} == {"publish"}
+    assert len({event.op_id for event in [*first, *then]}) == 1
+    states = [[event.state for event in moves] for moves in (first, then)]
+    assert states == [["Planned"], ["Permitted", "InFlight", "Succeeded"]]
+    assert unpaired(heard) == []
     journal.close()

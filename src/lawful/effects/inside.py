@@ -27,6 +27,7 @@ from lawful.effects.evidence import Approval
 from lawful.effects.inbox import approval_question, ruling_of
 from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import load, write
+from lawful.effects.movement import passed, tell_moves
 from lawful.effects.outcomes import (
     Abandoned,
     AwaitingApproval,
@@ -94,6 +95,16 @@ def alone(slot: Slot, record: IntentRecord, unnamed: bool) -> Generator[None]:
 def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     """Execute ``intent`` for a running node, taking along approvals that were answered meanwhile."""
     slot.plans()
+    if slot.run.teller is None:
+        return (yield from _perform(slot, kit, intent))
+    before: list[str] = yield Do(lambda: kit.journal.read(lambda tx: passed(tx, intent.op_id)))
+    outcome: Outcome[R] = yield from _perform(slot, kit, intent)
+    after: list[str] = yield Do(lambda: kit.journal.read(lambda tx: passed(tx, intent.op_id)))
+    tell_moves(slot.run, intent.op_id, intent.record.tool, before, after)
+    return outcome
+
+
+def _perform(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     if getattr(getattr(slot, "base", None), "answers", None):
         yield Do(lambda: _ruled(slot, kit, intent))
     left: Unknown | None = slot.run.shared.get(RECOVERED, {}).pop(intent.op_id, None)
