@@ -63,7 +63,7 @@ class Trip(Record):
 
 
 class Broken(Record):
-    city: Missing  # type: ignore[name-defined]  # pyright: ignore[reportUndefinedVariable]
+    city: Missing  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
 
 def plan(trip: Trip) -> Trip:
