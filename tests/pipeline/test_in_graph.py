@@ -27,7 +27,7 @@ from lawful import (
 )
 from lawful.core.errors import ConfigurationError, GraphBuildError, NetworkError
 from lawful.core.events import NodeStarted, unpaired
-from lawful.pipeline import Run, in_turn, prim, pure, retry, run, step, streamed
+from lawful.pipeline import Run, in_turn, prim, pure, retry, run, step, streamed, timeout
 from lawful.pipeline.nodes import Pipeline
 
 pytestmark = pytest.mark.unit
@@ -154,6 +154,48 @@ async def test_an_effect_without_a_key_is_not_performed_again_by_a_retry_in_the_
     assert isinstance(end, Failed)
     assert end.error == NetworkError("lost after the effect")
     assert PAID == {"note": 1}
+
+
+@effect("key")
+async def slow_pay(key: str) -> str:
+    await asyncio.sleep(0.1)
+    PAID[key] = PAID.get(key, 0) + 1
+    return f"paid {key}"
+
+
+@slow_pay.lookup
+async def find_slow(key: str) -> str | NotFound:
+    return f"paid {key}" if key in PAID else NotFound()
+
+
+@pytest.mark.parametrize("how", ["timeout", "sibling"])
+async def test_nothing_is_done_instead_of_an_effect_that_was_cancelled_on_its_way(how: str) -> None:
+    """The node fails; when it goes on, the ledger knows what became of the effect."""
+    PAID.clear()
+
+    @step
+    async def act(state: State) -> State:
+        return {"text": await slow_pay("once")}
+
+    @step
+    async def fails(state: State) -> State:
+        await asyncio.sleep(0.03)
+        raise NetworkError("down")
+
+    first = timeout(act, 0.03) if how == "timeout" else (act & fails) >> pure(first_of)
+    graph = graph_of(retry(first, RetryPolicy(initial_interval=0, jitter=False)) | pure(upper), MemoryJournal())
+    end = await graph.run({"text": "x"}, thread="1")
+    assert isinstance(end, Failed)
+    assert PAID == {"once": 1}
+    done = await graph.run(None, thread="1")
+    if how == "timeout":
+        assert isinstance(done, Done)
+        assert done.state.get("text") == "paid once"
+    assert PAID == {"once": 1}
+
+
+def first_of(pair: tuple[State, State]) -> State:
+    return pair[0]
 
 
 async def test_an_unknown_outcome_passes_a_fallback_inside_a_node() -> None:

@@ -142,6 +142,7 @@ class Slot:
         slot: Slot | None = self
         while slot is not None:
             slot.planned = True
+            slot.count("operations")
             slot = slot.holder
 
     def asks(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
 from lawful.core.signals import ControlSignal, OutcomeUnknown, find_signal, latch
+from lawful.pipeline.scene import Adrift, operations
 
 _NOWHERE = sys.maxsize
 Job = Coroutine[Any, Any, Result[Any, Any]]
@@ -37,6 +38,9 @@ class Group:
         self._expired: Err[Any] | None = None
         self._trouble = False
         self._ahead = ahead
+        self._operations = operations()
+        self._torn = False
+        """A job that was still running has been cancelled."""
         self._cut = _NOWHERE
         """The jobs from this one on have been cancelled."""
         self._wake: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -45,7 +49,8 @@ class Group:
         """The values in the jobs' order, or the error of the first job, in their order, of those that had one.
 
         Raises: the strongest control signal of all jobs, if there was one; else CancelledError, if the group itself
-        was cancelled; else the first exception that is none of these, which is a bug.
+        was cancelled; else the first exception that is none of these, which is a bug. Adrift instead of an error, where
+        jobs were cancelled and an effect was performed meanwhile.
         """
         while self._at_once is None or len(self._running) < self._at_once:
             if not self._start():
@@ -63,6 +68,7 @@ class Group:
                 self._cut = min(self._cut, self._first_trouble() + 1 if self._ahead else 0)
                 for task, index in self._running.items():
                     if index >= self._cut:
+                        self._torn = True
                         task.cancel()
         return self._outcome(cancelled)
 
@@ -121,6 +127,13 @@ class Group:
             latch(self, signal)
 
     def _outcome(self, cancelled: asyncio.CancelledError | None) -> Result[list[Any], Any]:
+        end = self._ended_as(cancelled)
+        if isinstance(end, Err) and self._torn and operations() > self._operations:
+            # What was cancelled may have been an effect on its way: nobody here may do something else instead.
+            raise Adrift(end.error)
+        return end
+
+    def _ended_as(self, cancelled: asyncio.CancelledError | None) -> Result[list[Any], Any]:
         if self._ahead and not isinstance(self.signal, OutcomeUnknown):
             return self._in_turn()
         if self.signal is not None:

@@ -153,7 +153,7 @@ def _passed(
             return value
         case Keep():
             slot = current_task.get()
-            if slot is None or not slot.planned:
+            if slot is None or not (slot.planned or slot.asked):
                 frame.put(value)
             return value
 

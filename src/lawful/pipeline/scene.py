@@ -59,11 +59,21 @@ class Run(Generic[EnvT_co]):
 
 
 class Adrift(ControlSignal):
-    """A step did what only a graph's run can do; no fallback and no retry sees it, and the run ends in ``error``."""
+    """The run ends in ``error``, and no fallback and no retry sees it.
+
+    A step did what only a graph's run can do; or something was cancelled while effects were performed, and only the
+    ledger knows what became of them.
+    """
 
     def __init__(self, error: Failure) -> None:
         super().__init__(error)
         self.error = error
+
+
+def operations() -> int:
+    """How many operations of the ledger the running attempt has planned so far."""
+    slot = current_task.get()
+    return slot.counts.get("operations", 0) if slot is not None and slot.counts else 0
 
 
 @final
