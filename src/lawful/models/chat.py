@@ -9,6 +9,7 @@ from lawful.core.result import Err, Ok, Result
 from lawful.models.port import ChatModel
 from lawful.models.select import ALONE, model, split
 from lawful.pipeline.build import prim
+from lawful.pipeline.explaining import explain
 from lawful.pipeline.machine import run
 from lawful.pipeline.nodes import Pipeline, name_of
 
@@ -17,6 +18,8 @@ T = TypeVar("T")
 
 class Chat:
     """The component of `chat`."""
+
+    kind = "model"
 
     def __init__(self, name: str | ChatModel[Any], system: str, settings: dict[str, Any]) -> None:
         self._model = name if isinstance(name, ChatModel) else None
@@ -57,6 +60,12 @@ class Repaired(Generic[T]):
         self.parser = parser
         self.repairer = repairer
         self.attempts = attempts
+
+    @property
+    def model_calls(self) -> int | None:
+        """How many calls of models it makes at most."""
+        calls = explain(self.repairer).model_calls
+        return None if calls is None else calls * self.attempts
 
     @property
     def component_id(self) -> str:

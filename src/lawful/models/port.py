@@ -53,6 +53,8 @@ class ChatModel(ABC, Generic[ConfigT]):
     """What is tried again, as long as nothing of an answer was handed on; None: nothing."""
     tags: tuple[str, ...] = ()
     """What a graph's stream knows its calls by; "nostream" keeps them out of the ``messages`` mode."""
+    kind: ClassVar[str] = "model"
+    """What it is as a component of a pipeline."""
     immediate: ClassVar[bool] = False
     """Whether it answers without ever waiting, so that sync callers need no event loop."""
 

@@ -15,6 +15,7 @@ from lawful.core.errors import ConfigurationError, NotInRun
 from lawful.core.failure import Failure
 from lawful.core.result import Err, Ok, Result
 from lawful.core.signals import ControlSignal, GraphInterrupt, find_signal
+from lawful.core.telling import Stream
 from lawful.pipeline.nodes import Fold, Lambda, Prim, name_of
 from lawful.pipeline.scene import Adrift, Leaf, Scene
 
@@ -156,7 +157,8 @@ def _component(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
 async def _as_attempt(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
     """A model outside a graph's run tells its pieces as if in a node's attempt, which here is this step."""
     run = SlotRun(run_id=scene.run_id, clock=scene.clock)
-    run.teller, run.hub = Telling(scene), Waiting(scene)
+    waiting: Stream = Waiting(scene)
+    run.teller, run.hub = Telling(scene), waiting
     slot = Slot(run, name_of(leaf), name_of(leaf), 1)
     token = current_task.set(slot)
     try:
@@ -185,7 +187,7 @@ class Waiting:
     def say(self, slot: Slot, message: Any, **_: Any) -> None:
         """The events say it already."""
 
-    def seen(self, id: str) -> None:
+    def seen(self, slot: Slot, id: str) -> None:
         """No message is told by itself."""
 
     def press(self) -> None:
