@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lawful.core.errors import ParsingError
 from lawful.core.result import Err, Ok
 from lawful.pipeline import Pipeline, explain, pure, run_sync
-from lawful.pipeline.parsers import boolean, comma_list, enum_member, json_value, line_list, structured
+from lawful.pipeline.parsers import boolean, comma_list, enum_member, json_value, line_list, structured, tagged
 from lawful.testing.strategies import json_values
 
 pytestmark = pytest.mark.unit
@@ -51,6 +51,7 @@ ALL: list[tuple[Pipeline[str, Any], str, Any]] = [
     (comma_list(), "a, b ,c", ["a", "b", "c"]),
     (line_list(), "1. one\n2) two\n\n3. three", ["one", "two", "three"]),
     (line_list(), "- one\n* two", ["one", "two"]),
+    (tagged("why", "answer"), "Hm. <why> a & <b> </why>\n<answer>4</answer>", {"why": "a & <b>", "answer": "4"}),
 ]
 
 
@@ -76,6 +77,9 @@ BAD: list[tuple[Pipeline[str, Any], str, str]] = [
     (line_list(), "1. one\n3. three", "not 1, 2, 3"),
     (line_list(), "Here you are:\n- one", "line 1 is no entry"),
     (line_list(), "  ", "it is empty"),
+    (tagged("answer"), "<answer>1</answer><answer>2</answer>", "once"),
+    (tagged("answer"), "</answer><answer>", "stands before"),
+    (tagged("answer"), "4", "once"),
 ]
 
 

@@ -164,3 +164,26 @@ def line_list() -> Pipeline[str, list[str]]:
         return _wrong("line list", text, f"line {at} is no entry of a list" if lines else "it is empty")
 
     return _parser("line list", read)
+
+
+def tagged(*names: str) -> Pipeline[str, dict[str, str]]:
+    """What stands between ``<name>`` and ``</name>``, for each of ``names``, blanks around it cut off.
+
+    Each must stand there exactly once; what is between is taken as it is, no entity and no other tag is read, so that
+    there is nothing to expand. Text outside does not count.
+    """
+    what = f"tags {', '.join(names)}"
+
+    def read(text: str) -> Result[dict[str, str], ParsingError]:
+        found: dict[str, str] = {}
+        for name in names:
+            start, end = f"<{name}>", f"</{name}>"
+            if text.count(start) != 1 or text.count(end) != 1:
+                return _wrong(what, text, f"{start} and {end} must each stand there once")
+            at, to = text.index(start) + len(start), text.index(end)
+            if to < at:
+                return _wrong(what, text, f"{end} stands before {start}")
+            found[name] = text[at:to].strip()
+        return Ok(found)
+
+    return _parser(what, read)
