@@ -93,6 +93,12 @@ async def test_a_pure_function_is_taken_at_its_word() -> None:
         pure(later)
 
 
+async def test_mapping_is_a_pure_step_after_it() -> None:
+    assert await run((pure(str) & pure(abs)).map(len), -1) == Ok(2)
+    with pytest.raises(ConfigurationError, match="later"):
+        identity(int).map(later)
+
+
 async def test_a_bug_passes_through_a_fallback_unless_it_is_caught() -> None:
     """Rows: S0-016."""
     with pytest.raises(ZeroDivisionError):

@@ -23,6 +23,8 @@ from lawful.pipeline.nodes import (
     Prim,
     Timeout,
     function_name,
+    is_async,
+    made_pure,
 )
 from lawful.pipeline.scene import Run
 
@@ -34,9 +36,6 @@ R = TypeVar("R")
 V = TypeVar("V")
 Env = TypeVar("Env")
 E = TypeVar("E", bound=Exception)
-
-_COROUTINE = 0x80 | 0x200
-"""The flags of the code of ``async def``: told without importing inspect."""
 
 
 class Stepper(Protocol):
@@ -70,14 +69,7 @@ def pure(f: Callable[[I], O], name: str = "") -> Pipeline[I, O]:
 
     Raises: ConfigurationError, if ``f`` is an ``async def``: waiting is an effect.
     """
-    if _is_async(f):
-        raise ConfigurationError(
-            f"pure({function_name(f)}): an async function is not pure; make it a step",
-            component="pipeline",
-            operation="pure",
-            details={"function": function_name(f)},
-        )
-    return Lambda(f, name or function_name(f), pure=True, total=True, errors=())
+    return made_pure(f, name)
 
 
 @overload
@@ -146,7 +138,7 @@ def step(
 
     def make(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
         own = name or function_name(function)
-        if blocking and _is_async(function):
+        if blocking and is_async(function):
             raise _refuse(own, "an async function does not block: drop blocking=True")
         said = () if total else None if errors is None else tuple(errors)
         return Lambda(
@@ -274,11 +266,6 @@ class _Flat:
             nested, last = nested
             found.append(last)
         return (nested, *reversed(found))
-
-
-def _is_async(function: object) -> bool:
-    code = getattr(function, "__code__", None)
-    return bool(getattr(code, "co_flags", 0) & _COROUTINE)
 
 
 def wants_run(function: object) -> bool:

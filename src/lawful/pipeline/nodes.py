@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, final
 
-from lawful.core.errors import Error
+from lawful.core.errors import ConfigurationError, Error
 from lawful.core.failure import Failure
 from lawful.core.result import Result
 from lawful.core.retry import RetryPolicy
@@ -60,6 +60,10 @@ class Pipeline(Generic[I_contra, O_co]):
     def __or__(self: Pipeline[I, O], otherwise: Pipeline[I, P]) -> Pipeline[I, O | P]:
         """``a | b``: ``b`` on the same input, only where ``a`` ends in an error."""
         return Fallback(self, otherwise)
+
+    def map(self, f: Callable[[O_co], P]) -> Pipeline[I_contra, P]:
+        """``t.map(f)`` is ``t >> pure(f)``. Raises: ConfigurationError, if ``f`` is an ``async def``."""
+        return Seq(self, made_pure(f))
 
     if TYPE_CHECKING:  # lets the right side narrow the input: pure(len) & of_list
 
@@ -282,3 +286,25 @@ def name_of(node: Pipeline[Any, Any]) -> str:
 def function_name(function: object) -> str:
     """The registered name of ``function``, else its own."""
     return str(getattr(function, "component_id", "") or getattr(function, "__name__", "") or type(function).__name__)
+
+
+_COROUTINE = 0x80 | 0x200
+"""The flags of the code of ``async def``: told without importing inspect."""
+
+
+def is_async(function: object) -> bool:
+    """Whether it is an ``async def``."""
+    code = getattr(function, "__code__", None)
+    return bool(getattr(code, "co_flags", 0) & _COROUTINE)
+
+
+def made_pure(f: Callable[[I], O], name: str = "") -> Lambda[I, O]:
+    """A step of a function that is declared pure."""
+    if is_async(f):
+        raise ConfigurationError(
+            f"pure({function_name(f)}): an async function is not pure; make it a step",
+            component="pipeline",
+            operation="pure",
+            details={"function": function_name(f)},
+        )
+    return Lambda(f, name or function_name(f), pure=True, total=True, errors=())

@@ -114,6 +114,7 @@ class Ask:
 
 assert_type(limited >> looked, Pipeline[str, int])
 assert_type(in_turn(limited, looked), Pipeline[str, tuple[str, int]])
+assert_type((number & fetch).map(len), Pipeline[str, int])
 assert_type(streamed(said), Pipeline[str, str])
 assert_type(streamed(counted, start=0, add=add), Pipeline[str, int])
 assert_type(breaker(retry(guard(number, before=[str.strip])), CircuitBreaker()), Pipeline[str, int])
