@@ -14,6 +14,7 @@ from lawful.testing import check_laws
 from lawful.tools import Toolset, as_tool, tool
 from lawful.tools.facts import Facts, add_facts, learnt
 from lawful.tools.gates import EXTEND, GATES, Ask, Refuse, Rules, Ruling, Run, extension, rule_all
+from lawful.tools.tally import Tally, add_tally, counted
 
 pytestmark = pytest.mark.unit
 
@@ -57,7 +58,7 @@ def call(name: str = "look", **args: Any) -> ToolCall:
 
 
 def rules(one: ToolCall, turn: list[Message] | None = None, facts: Facts = Facts(), **changed: Any) -> Ruling:
-    return rule_all([one], TOOLS, facts, Rules(**changed), turn or [])[0]
+    return rule_all([one], TOOLS, facts, Rules(**changed), counted(turn or []))[0]
 
 
 def past(times: int, **args: Any) -> list[Message]:
@@ -105,10 +106,10 @@ def test_autonomy_and_extensions_widen_the_budget(autonomy: float, allowed: int)
 def test_asking_for_more_is_free_and_bounded() -> None:
     """Rows: S4-054"""
     more = Toolset([*TOOLS, request_extended_budget])
-    [found] = rule_all([call(EXTEND, calls=10)], more, Facts(), Rules(), different(60))
+    [found] = rule_all([call(EXTEND, calls=10)], more, Facts(), Rules(), counted(different(60)))
     assert isinstance(found, Run)
     assert [extension(n, Rules()) for n in (-1, 50, 51)] == [0, 50, 50]
-    [found] = rule_all([call(at="n")], more, Facts(), Rules(), different(40))
+    [found] = rule_all([call(at="n")], more, Facts(), Rules(), counted(different(40)))
     assert isinstance(found, Refuse)
     assert EXTEND in found.message
 
@@ -193,3 +194,14 @@ def test_facts_are_gathered_in_any_order() -> None:
 def test_rules_that_no_run_could_keep_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="rules"):
         Rules(**bad)
+
+
+def test_counts_of_a_turn_add_up_and_a_new_turn_begins_anew() -> None:
+    one = counted([assistant(call(at="a"), call(at="b"))], "t1")
+    both = add_tally(one, counted([assistant(call(at="a"))], "t1"))
+    assert (both.rounds, both.calls, both.named) == (2, 3, {"look": 3})
+    assert both == counted([assistant(call(at="a"), call(at="b")), assistant(call(at="a"))], "t1")
+    assert both.without(assistant(call(at="a"))) == one
+    assert add_tally(both, one) == add_tally(one, both)
+    new = Tally("t2", 1)
+    assert add_tally(both, new) == new

@@ -8,7 +8,7 @@ from typing import Any
 
 from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, around, checked, hooked
 from lawful.agents.shape import Shape, shape_of
-from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, rounds, this_turn
+from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, this_turn, turn_at
 from lawful.core.errors import AgentError, ConfigurationError, EmptyInputError, ParsingError
 from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, fresh_id, system
@@ -20,6 +20,7 @@ from lawful.models.values import Reply, Request, ToolSpec, Usage
 from lawful.tools.dispatch import OnError, Outcome, dispatch
 from lawful.tools.facts import Facts
 from lawful.tools.gates import Refuse, Rules, Ruling, rule_all
+from lawful.tools.tally import Tally, counted
 from lawful.tools.toolset import Toolset
 
 Remember = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
@@ -133,8 +134,10 @@ class _Loop:
         messages, facts = state["messages"], state.get("facts", Facts())
         if not messages:
             raise EmptyInputError("an agent needs a message to answer", component=self.name, operation="model")
-        self._stop_if_over(messages, facts)
-        turn = Turn(messages, facts, self.name, rounds(this_turn(messages)) + 1)
+        begin = turn_at(messages, state.get("tally", Tally()))
+        tally = _tally_of(state, messages, begin)
+        self._stop_if_over(messages, facts, tally)
+        turn = Turn(messages, facts, self.name, tally.rounds + 1)
         added = await hooked(self.middleware, "before_agent", turn) if turn.round == 1 else []
         added += await hooked(self.middleware, "before_model", grown(turn, added))
         reply = await self.ask_model(await self._ask(grown(turn, added), state.get("usage", Usage())))
@@ -144,7 +147,9 @@ class _Loop:
         told = None if message.calls or _broken(message) else self._told_unfit(message, seen.messages)
         if told is None and not message.calls and not _broken(message):
             after += await hooked(self.middleware, "after_agent", seen, reply)
-        return {"messages": [*added, message, *after, *([told] if told else [])], "usage": reply.usage}
+        counts = counted([message], messages[begin].id or "", begin, len(messages))
+        out = [*added, message, *after, *([told] if told else [])]
+        return {"messages": out, "usage": reply.usage, "tally": counts}
 
     async def _ask(self, turn: Turn, usage: Usage) -> ModelAsk:
         shown = turn.messages if self.memory is None else await self.memory(turn.messages)
@@ -153,18 +158,17 @@ class _Loop:
             request = self.shape.ask(request)
         return ModelAsk(self.llm, request, turn.messages, turn.facts, self.name, turn.round, usage)
 
-    def _stop_if_over(self, messages: Sequence[Message], facts: Facts) -> None:
+    def _stop_if_over(self, messages: Sequence[Message], facts: Facts, tally: Tally) -> None:
         """Raises: AgentError, when the turn's rounds are used up or the model went in circles to the end."""
-        turn = this_turn(messages)
-        done = rounds(turn)
+        done = tally.rounds
         if done >= self.max_rounds:
             raise _over(
                 self.name, "agent_rounds", f"{done} answers without coming to an end: the limit is {self.max_rounds}"
             )
-        at = last_answer(turn)
+        at = last_answer(messages) if done else None
         if at is None:
             return
-        for ruling in self._rulings(turn, at, facts):
+        for ruling in self._rulings(messages[at], tally, facts):
             if isinstance(ruling, Refuse) and ruling.ends_turn:
                 raise _over(self.name, "agent_loop", ruling.message)
 
@@ -202,24 +206,24 @@ class _Loop:
             return END
         if messages[-1].name == CHECK:
             return "model"
-        turn = this_turn(messages)
-        here = last_answer(turn)
         calls = all_calls(messages[at])
-        if not calls or here is None:
+        if not calls:
             return END
-        facts = state.get("facts", Facts())
-        rulings = self._rulings(turn, here, facts)
+        facts, tally = state.get("facts", Facts()), state.get("tally", Tally())
+        rulings = self._rulings(messages[at], tally, facts)
         if not len(self.tools):
             raise ConfigurationError(
                 f"the model called {calls[0].name!r}, but this agent has no tools",
                 component=self.name,
                 operation="model",
             )
-        made = Counter(call.name for message in turn[:here] for call in message.calls)
+        past = tally.without(messages[at])
+        made, all_made = Counter(past.named), past.calls
         sends: list[Send] = []
         for call, ruling in zip(calls, rulings, strict=True):
             made[call.name] += 1
-            task = ToolTask(call=call, ruling=ruling, facts=facts, nth=made[call.name], nth_of_all=made.total())
+            all_made += 1
+            task = ToolTask(call=call, ruling=ruling, facts=facts, nth=made[call.name], nth_of_all=all_made)
             sends.append(Send("tool", task))
         return sends
 
@@ -230,9 +234,10 @@ class _Loop:
         ends = any(one is not None and one.ends_turn for one in (self.tools.get(call.name) for call in calls))
         return END if ends else "model"
 
-    def _rulings(self, turn: Sequence[Message], at: int, facts: Facts) -> list[Ruling]:
-        blocks = [block for block in turn[at].content if isinstance(block, ToolCall | InvalidToolCall)]
-        return rule_all(blocks, self.tools, facts, self.rules, turn[:at])
+    def _rulings(self, answer: Message, tally: Tally, facts: Facts) -> list[Ruling]:
+        """What the gates say of the newest answer's calls; ``tally`` counts it too."""
+        blocks = [block for block in answer.content if isinstance(block, ToolCall | InvalidToolCall)]
+        return rule_all(blocks, self.tools, facts, self.rules, tally.without(answer))
 
     # A tool
 
@@ -254,6 +259,14 @@ class _Loop:
 
     async def _call_tool(self, ask: ToolAsk) -> Outcome:
         return await dispatch(ask.call, ask.ruling, self.tools, self.rules, ask.facts, self.on_error)
+
+
+def _tally_of(state: AgentState, messages: Sequence[Message], begin: int) -> Tally:
+    """The counts of this turn so far; counted anew where the state has none for it."""
+    tally = state.get("tally", Tally())
+    if tally.turn == (messages[begin].id or ""):
+        return tally
+    return counted(messages[begin:], messages[begin].id or "", begin)
 
 
 async def _call_model(ask: ModelAsk) -> Reply:

@@ -10,6 +10,7 @@ from lawful.core.messages import Message, ToolCall
 from lawful.core.reducers import add_messages, reducer
 from lawful.tools.facts import Facts, add_facts
 from lawful.tools.gates import Ruling
+from lawful.tools.tally import Tally, add_tally
 
 CHECK: Final = "check"
 """The name of a message in which the loop itself tells the model that its answer does not fit."""
@@ -27,6 +28,7 @@ class AgentState(TypedDict):
     messages: Annotated[list[Message], add_messages]
     facts: Annotated[Facts, add_facts]
     usage: Annotated[Usage, add_usage]
+    tally: Annotated[Tally, add_tally]
 
 
 class ToolTask(TypedDict):
@@ -47,6 +49,16 @@ def this_turn(messages: Sequence[Message]) -> Sequence[Message]:
         if messages[at].role == "user" and messages[at].name != CHECK:
             return messages[at:]
     return messages
+
+
+def turn_at(messages: Sequence[Message], tally: Tally) -> int:
+    """Where this turn begins. Only what came since the last count is looked at, unless the conversation was changed."""
+    known = tally.turn and tally.size <= len(messages) and messages[tally.at].id == tally.turn
+    least = tally.size if known else 0
+    for at in range(len(messages) - 1, least - 1, -1):
+        if messages[at].role == "user" and messages[at].name != CHECK:
+            return at
+    return tally.at if known else 0
 
 
 def rounds(turn: Sequence[Message]) -> int:

@@ -13,11 +13,11 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from lawful.core.canonical import digest
 from lawful.core.errors import ConfigurationError, ValidationError, nearest
-from lawful.core.messages import InvalidToolCall, Message, ToolCall
+from lawful.core.messages import InvalidToolCall, ToolCall
 from lawful.tools.definition import AnyTool
 from lawful.tools.facts import Facts
+from lawful.tools.tally import Tally, args_digest
 from lawful.tools.toolset import Toolset
 
 EXTEND: Final = "request_extended_budget"
@@ -97,11 +97,6 @@ class Case(Struct, frozen=True):
 
 Gate: TypeAlias = Callable[[Case], Refuse | str | None]
 """Refuses, gives a reason to ask a person, or lets the call pass (None)."""
-
-
-def args_digest(call: ToolCall) -> str:
-    """16 hex digits over the tool's name and its whole arguments: what an approval is bound to."""
-    return digest("lawful.tools/call", [call.name, call.args]).hex()[:16]
 
 
 def known(case: Case) -> Refuse | None:
@@ -191,13 +186,12 @@ def rule_all(
     tools: Toolset,
     facts: Facts,
     rules: Rules,
-    turn: Sequence[Message] = (),
+    past: Tally = Tally(),
 ) -> list[Ruling]:
-    """What becomes of each call of one model answer, in order; ``turn`` holds the messages since the user spoke last,
-    without that answer. Nothing has run when all are ruled."""
-    past = [call for message in turn for call in message.calls]
-    alike = Counter(args_digest(call) for call in past)
-    before = sum(call.name != EXTEND for call in past)
+    """What becomes of each call of one model answer, in order; ``past`` counts the turn before that answer. Nothing has
+    run when all are ruled."""
+    alike: Counter[str] = Counter()
+    before = past.calls - past.named.get(EXTEND, 0)
     out: list[Ruling] = []
     for call in calls:
         if isinstance(call, InvalidToolCall):
@@ -208,8 +202,9 @@ def rule_all(
                 )
             )
             continue
-        alike[args_digest(call)] += 1
-        made = rule(Case(call, tools.get(call.name), tools, facts, rules, before, alike[args_digest(call)]))
+        own = args_digest(call)
+        alike[own] += 1
+        made = rule(Case(call, tools.get(call.name), tools, facts, rules, before, alike[own] + past.alike.get(own, 0)))
         out.append(made)
         if not isinstance(made, Refuse) and call.name != EXTEND:
             before += 1

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from lawful.agents.state import rounds
 from lawful.core.messages import Message
-from lawful.tools.gates import args_digest
+from lawful.tools.tally import args_digest
 
 
 class Thresholds(Struct, frozen=True, kw_only=True):
