@@ -19,6 +19,7 @@ from lawful.core.errors import (
     ToolError,
 )
 from lawful.core.questions import Approved, Principal, Question, id_of, recovery_id
+from lawful.core.replay import ReplayGap, recorded_in
 from lawful.core.signals import GraphInterrupt, OutcomeUnknown, latch
 from lawful.effects import events as ev
 from lawful.effects import states as st
@@ -45,6 +46,7 @@ from lawful.effects.presence import claimant_of
 from lawful.effects.protocol import Do, Kit, Steps, execute
 from lawful.effects.recover import RECOVERED
 from lawful.effects.states import State
+from lawful.effects.telling import outcome_of
 from lawful.journal.port import EffectTx
 
 C = TypeVar("C")
@@ -95,6 +97,8 @@ def alone(slot: Slot, record: IntentRecord, unnamed: bool) -> Generator[None]:
 def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     """Execute ``intent`` for a running node, taking along approvals that were answered meanwhile."""
     slot.plans()
+    if recorded_in(slot.run) is not None:
+        return (yield Do(lambda: _from_record(slot, kit, intent)))
     if slot.run.teller is None:
         return (yield from _perform(slot, kit, intent))
     before: list[str] = yield Do(lambda: kit.journal.read(lambda tx: passed(tx, intent.op_id)))
@@ -230,6 +234,19 @@ def _record(
         write(tx, state, (ev.ApprovalGranted(intent.op_id, now, approval),))
 
     kit.journal.transact(work)
+
+
+def _from_record(slot: Slot, kit: Kit, intent: Intent[Any, R]) -> Outcome[R]:
+    """The recorded outcome. Raises: ReplayGap, where there is none, or one of other arguments."""
+    state = kit.journal.read(lambda tx: load(tx, intent.op_id))
+    told = {"op_id": intent.op_id, "node": slot.node}
+    if not isinstance(state, (*st.TERMINAL, st.Refused)):
+        why = f"the record has no outcome of operation {intent.op_id}: it is {st.name_of(state)}"
+        raise ReplayGap(why, component="effects", operation=f"node {slot.node!r}", details=told)
+    if state.facts.intent.args_hash != intent.args_hash:
+        why = f"operation {intent.op_id} is recorded with other arguments: {state.facts.intent.args!r:.200}"
+        raise ReplayGap(why, component="effects", operation=f"node {slot.node!r}", details=told)
+    return outcome_of(state, intent, None)
 
 
 # What people decide about unknown outcomes, and about forks

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 from lawful.core.context import here
 from lawful.core.errors import InvalidUpdateError, NotInRun, QuestionChanged, ValidationError
 from lawful.core.questions import Approved, Question
+from lawful.core.replay import recorded_in
 from lawful.core.signals import GraphInterrupt, latch
 from lawful.graph.answers import ANSWERS, fits
 from lawful.graph.task import Task
@@ -51,7 +52,9 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
     index = "" if name is not None else str(_turn(slot))
     qid = question_id(slot, f"name:{name}" if name is not None else f"index:{index}")
     held = slot.base.answers.get(qid)
-    if held is None:
+    if held is None and (record := recorded_in(slot.run)) is not None:
+        held = record.answers.get(qid)
+    elif held is None:
         held = _plain_answer(slot, qid, value)
     if held is not None:
         return _answered(slot, qid, value, held, answer)

@@ -9,6 +9,7 @@ from lawful.core.clock import Clock
 from lawful.core.errors import ConfigurationError
 from lawful.core.lazy import late
 from lawful.graph.config import target_of
+from lawful.graph.recorded import Replayed, replay_recorded
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.updates import COPY, StateUpdate, update
 from lawful.graph.views import Views
@@ -80,6 +81,14 @@ class Changes(Views):
         if values is None and as_node is None:
             return self.update_state(config, None, COPY)
         return self.update_state(config, values, as_node)
+
+    def replay_recorded(self, thread: str) -> Replayed:
+        """Run the recorded steps of a thread again with recorded answers and receipts, call nobody, and compare.
+
+        Gives the first step that today's code does otherwise, and the `ReplayGap` where the record has no answer. Nothing
+        is written; nodes find no long-term store. Raises: ConfigurationError for a thread without a history.
+        """
+        return replay_recorded(self, thread)
 
     async def afork(
         self, at: Any, values: Any = None, as_node: str | None = None, *, into: str | None = None

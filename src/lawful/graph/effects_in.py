@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from lawful.core.effect_port import EffectPort
 from lawful.core.lazy import late
+from lawful.core.replay import recorded_in
 from lawful.graph.program import Program
 from lawful.graph.session import Session
 
@@ -49,7 +50,7 @@ def _filled(cell: Any) -> bool:
 
 def recovering(session: Session) -> Sequence[EffectPort]:
     """The effects by which this run's thread is to be recovered first; none for a nested run or one without a journal."""
-    if session.journal is None or session.nested:
+    if session.journal is None or session.nested or recorded_in(session.run) is not None:
         return ()
     program = session.graph.program
     known = program.effects

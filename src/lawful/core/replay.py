@@ -1,0 +1,34 @@
+"""A replay from the record: what it answers with, and the gap where it has no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lawful.core.context import Run
+from lawful.core.errors import RunnableError
+
+KEY = "__recorded"
+"""The key of ``configurable`` under which a replay hands its record to what runs inside."""
+
+
+class ReplayGap(RunnableError):
+    """A replay from the record asked for something that the record does not answer; nobody was called."""
+
+    code = "replay_gap"
+
+
+class Recorded:
+    """The answers that a thread's record holds, by question."""
+
+    __slots__ = ("answers",)
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self.answers = answers
+
+
+def recorded_in(run: Run) -> Recorded | None:
+    """The record that ``run`` is replayed from, or None where it is no replay."""
+    configurable: Any = run.root.config.get("configurable")
+    found = configurable.get(KEY) if configurable else None
+    return found if isinstance(found, Recorded) else None

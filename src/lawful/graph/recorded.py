@@ -1,0 +1,162 @@
+"""Replay from the record: node code runs again with recorded answers and results, calls nobody and changes no store.
+
+The thread is copied into a journal in memory, input by input; what each step gives there is held against what is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from lawful.core.errors import ConfigurationError
+from lawful.core.replay import KEY, Recorded, ReplayGap
+from lawful.graph import orders as o
+from lawful.graph.program import Program
+from lawful.graph.running import drive
+from lawful.graph.session import Options
+from lawful.graph.snapshot import StateSnapshot
+from lawful.journal.memory import MemoryJournal
+from lawful.journal.port import EffectTx, Journal
+from lawful.journal.records import Batch, Chain, Checkpoint, PutCheckpoint, PutChunks
+
+
+class Divergence(Struct, frozen=True):
+    """The first step that today's code does otherwise than the record says."""
+
+    step: int
+    nodes: tuple[str, ...]
+    """The nodes that ran in it."""
+    key: str
+    """The state's key whose value differs; "" where other nodes came next, or the step did not come to its end."""
+    recorded: str
+    now: str
+
+
+class Replayed(Struct, frozen=True):
+    """What a replay from the record found."""
+
+    steps: int
+    """Recorded steps that came out the same, up to the first that did not."""
+    divergence: Divergence | None = None
+    gap: ReplayGap | None = None
+    """What the record does not answer, if that is why it diverged."""
+
+    @property
+    def same(self) -> bool:
+        """Whether all of the record came out the same."""
+        return self.divergence is None
+
+
+def replay_recorded(graph: Any, thread: str) -> Replayed:
+    """Run every recorded step of ``thread``'s newest history again, from its inputs, and compare.
+
+    Raises: ConfigurationError for a thread without a history.
+    """
+    journal = graph.journal_of()
+    path = _path(journal, thread)
+    told = {each.config["configurable"]["checkpoint_id"]: each for each in graph.get_state_history(thread)}
+    record = Recorded(_answers(graph.program, journal, thread))
+    inputs = [place for place, row in enumerate(path) if row.source == "input"]
+    steps = 0
+    for start, end in zip(inputs, [*inputs[1:], len(path)], strict=True):
+        wanted = [told[row.id] for row in path[start:end]]
+        same, differs, gap = _segment(graph, journal, thread, path[start], wanted, record)
+        steps += same
+        if differs is not None:
+            return Replayed(steps, differs, gap)
+    return Replayed(steps)
+
+
+def _path(journal: Journal, thread: str) -> list[Checkpoint]:
+    """The checkpoints that led to the newest one, oldest first."""
+    rows = {row.id: row for row in journal.history(thread)}
+    if not rows:
+        raise ConfigurationError(f"Thread {thread!r} has no history to replay", component="graph", operation="replay")
+    at: Checkpoint | None = max(rows.values(), key=lambda row: row.id)
+    found: list[Checkpoint] = []
+    while at is not None:
+        found.append(at)
+        at = rows.get(at.parent) if at.parent is not None else None
+    return found[::-1]
+
+
+def _answers(program: Program, journal: Journal, thread: str) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for ns in journal.namespaces(thread):
+        for row in journal.history(thread, ns):
+            chain = journal.chain(thread, ns, row.id)
+            for answer in chain.answers if chain is not None else ():
+                found[answer.question] = program.registry.decode(answer.blob, where=f"answer to {answer.question}")
+    return found
+
+
+def _segment(
+    graph: Any,
+    journal: Journal,
+    thread: str,
+    start: Checkpoint,
+    wanted: Sequence[StateSnapshot],
+    record: Recorded,
+) -> tuple[int, Divergence | None, ReplayGap | None]:
+    """From one input to the next: how many steps came out the same, and the first that did not."""
+    scratch = MemoryJournal().scoped(journal.scope)
+    chain = journal.chain(thread, "", start.id)
+    assert chain is not None
+    _copied(chain, thread, scratch)
+    _copied_effects(journal, scratch)
+    twin = graph.with_config()
+    twin.checkpointer, twin.store = scratch, None
+    config = {"configurable": {"thread_id": thread, KEY: record}, "recursion_limit": max(1, len(wanted))}
+    _, outcome = drive(twin, None, config, Options())
+    error = outcome.error if isinstance(outcome, o.Broke) else None
+    made = [s for s in twin.get_state_history(thread)][::-1]
+    at = next(n for n, each in enumerate(made) if each.config["configurable"]["checkpoint_id"] == start.id)
+    gap = error if isinstance(error, ReplayGap) else None
+    for place, old in enumerate(wanted[1:], 1):
+        new = made[at + place] if at + place < len(made) else None
+        differs = _difference(wanted[place - 1], old, new, error)
+        if differs is not None:
+            return place - 1, differs, gap
+    return len(wanted) - 1, None, None
+
+
+def _difference(
+    before: StateSnapshot, old: StateSnapshot, new: StateSnapshot | None, error: BaseException | None
+) -> Divergence | None:
+    step, nodes = int((old.metadata or {}).get("step", 0)), tuple(before.next)
+    if (old.metadata or {}).get("source") != "loop":
+        return None  # an update from outside or a fork: no code of the graph made it
+    if new is None:
+        why = f"{type(error).__name__}: {error}" if error is not None else "it does not come to its end"
+        return Divergence(step, nodes, "", "it came to its end", why)
+    was, now = _named(old.values), _named(new.values)
+    for key in dict.fromkeys((*was, *now)):
+        if was.get(key) != now.get(key):
+            return Divergence(step, nodes, key, repr(was.get(key))[:200], repr(now.get(key))[:200])
+    if tuple(old.next) != tuple(new.next):
+        return Divergence(step, nodes, "", f"then {', '.join(old.next)}", f"then {', '.join(new.next)}")
+    return None
+
+
+def _named(values: Any) -> dict[str, Any]:
+    return dict(values) if isinstance(values, Mapping) else {"": values}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _copied(chain: Chain, thread: str, into: Journal) -> None:
+    """The one checkpoint with all that it is rebuilt from."""
+    records: list[Any] = [PutChunks(chain.chunks)] if chain.chunks else []
+    records += [PutCheckpoint(row) for row in chain.rows]
+    into.commit(Batch(thread, tuple(records)))
+
+
+def _copied_effects(journal: Journal, into: Journal) -> None:
+    kept = journal.read(lambda tx: [(row, tuple(tx.events(row.op_id))) for row in list(tx.operations())])
+
+    def work(tx: EffectTx) -> None:
+        for row, events in kept:
+            if events:
+                tx.append(row, events)
+
+    into.transact(work)
