@@ -156,6 +156,12 @@ class ThreadBusy(RunnableError):
     _retryable = True
 
 
+class ReplayGap(RunnableError):
+    """A replay from the record asked for something that the record does not answer; nobody was called."""
+
+    code = "replay_gap"
+
+
 class NotInRun(RunnableError, RuntimeError):
     """The call needs a running node around it, and there is none (or its attempt is over)."""
 

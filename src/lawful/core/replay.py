@@ -1,4 +1,4 @@
-"""A replay from the record: what it answers with, and the gap where it has no answer."""
+"""A replay from the record: what it answers with."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lawful.core.context import Run
-from lawful.core.errors import RunnableError
 
 KEY = "__recorded"
 """The key of ``configurable`` under which a replay hands its record to what runs inside."""
-
-
-class ReplayGap(RunnableError):
-    """A replay from the record asked for something that the record does not answer; nobody was called."""
-
-    code = "replay_gap"
 
 
 class Recorded:

@@ -16,10 +16,11 @@ from lawful.core.errors import (
     EffectDenied,
     EffectRefused,
     OperationConflict,
+    ReplayGap,
     ToolError,
 )
 from lawful.core.questions import Approved, Principal, Question, id_of, recovery_id
-from lawful.core.replay import ReplayGap, recorded_in
+from lawful.core.replay import recorded_in
 from lawful.core.signals import GraphInterrupt, OutcomeUnknown, latch
 from lawful.effects import events as ev
 from lawful.effects import states as st

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from lawful.core.errors import ConfigurationError
-from lawful.core.replay import KEY, Recorded, ReplayGap
+from lawful.core.errors import ConfigurationError, ReplayGap
+from lawful.core.replay import KEY, Recorded
 from lawful.graph import orders as o
 from lawful.graph.program import Program
 from lawful.graph.running import drive
