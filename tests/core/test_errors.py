@@ -45,8 +45,6 @@ from lawful.core.errors import (
     known_codes,
     nearest,
 )
-from lawful.graph.calls import TaskChanged
-from lawful.graph.channel_forms import EmptyChannelError
 from lawful.testing.strategies import failures
 
 pytestmark = [pytest.mark.unit, pytest.mark.property]
@@ -137,8 +135,7 @@ def test_the_built_in_bases_that_programs_expect() -> None:
 def test_every_code_has_its_section_in_the_docs_and_no_other_has() -> None:
     """Rows: S1-P13."""
     sections = re.findall(r"^#{2,4} `([a-z_]+)`", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
-    # Two that only the graph raises stand beside what raises them.
-    assert sorted(sections) == sorted([*known_codes(), TaskChanged.code, EmptyChannelError.code])
+    assert sorted(sections) == sorted(known_codes())
 
 
 def test_each_section_names_its_class_and_says_what_to_do() -> None:
