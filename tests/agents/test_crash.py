@@ -22,7 +22,7 @@ from support.agent_crashes import (
 
 pytestmark = pytest.mark.crash
 
-WHOLE = [
+WHOLE: list[list[Any]] = [
     ["user", "Pay order 1. Do I need a coat?", None, []],
     ["assistant", "I will see.", None, ["c1", "c2", "c3"]],
     ["tool", "7", "c1", []],
