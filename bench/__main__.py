@@ -15,9 +15,10 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import graph, pipelines, postgres, streams, travel
+from bench.suites import effects, graph, pipelines, postgres, streams, travel
 
 SUITES: dict[str, Any] = {
+    "effects": effects,
     "graph": graph,
     "pipelines": pipelines,
     "postgres": postgres,
