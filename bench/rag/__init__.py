@@ -1,0 +1,1 @@
+"""What the suite `rag` and the measurement of retrieval work on."""
