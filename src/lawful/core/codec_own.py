@@ -1,4 +1,4 @@
-"""The library's own classes that state may hold: a closed table of their ids, whatever module they live in later."""
+"""The library's own classes that state may hold, and langchain's messages: a closed table of their ids."""
 
 from __future__ import annotations
 
@@ -20,12 +20,26 @@ _MESSAGES = (
     "File",
     "NonStandard",
 )
+_LANGCHAIN = {
+    "messages.human": ("HumanMessage", "HumanMessageChunk"),
+    "messages.ai": ("AIMessage", "AIMessageChunk"),
+    "messages.system": ("SystemMessage", "SystemMessageChunk"),
+    "messages.chat": ("ChatMessage", "ChatMessageChunk"),
+    "messages.tool": ("ToolMessage", "ToolMessageChunk"),
+    "messages.function": ("FunctionMessage", "FunctionMessageChunk"),
+    "messages.modifier": ("RemoveMessage",),
+    "documents.base": ("Document",),
+}
+"""langchain_core's modules and what of theirs states hold: a thread of messages is read wherever that package is."""
 _OWN: dict[str, tuple[str, str]] = {
     **{f"lawful:{name}": ("lawful.core.messages", name) for name in _MESSAGES},
     **{f"lawful:{name}": ("lawful.core.questions", name) for name in ("Principal", "Approved", "Reply", "Question")},
     **{
         f"lawful:{name}": ("lawful.core.crdt", name)
         for name in ("GSet", "PNCounter", "LWW", "MaxRegister", "VersionVector")
+    },
+    **{
+        f"langchain:{name}": (f"langchain_core.{module}", name) for module, names in _LANGCHAIN.items() for name in names
     },
 }
 """Id to module and name. The modules are loaded when the first value of theirs is written or read, to keep import light."""
