@@ -39,7 +39,9 @@ _OWN: dict[str, tuple[str, str]] = {
         for name in ("GSet", "PNCounter", "LWW", "MaxRegister", "VersionVector")
     },
     **{
-        f"langchain:{name}": (f"langchain_core.{module}", name) for module, names in _LANGCHAIN.items() for name in names
+        f"langchain:{name}": (f"langchain_core.{module}", name)
+        for module, names in _LANGCHAIN.items()
+        for name in names
     },
 }
 """Id to module and name. The modules are loaded when the first value of theirs is written or read, to keep import light."""
