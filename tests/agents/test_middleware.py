@@ -301,6 +301,22 @@ def test_the_next_model_answers_when_one_is_down() -> None:
         ModelFallback()
 
 
+def test_the_last_models_error_is_raised_and_tells_of_the_one_before() -> None:
+    agent = Agent(Scripted(down()), middleware=[ModelFallback(Scripted(LLMError("no", component="m", operation="i")))])
+    with pytest.raises(LLMError, match="no") as caught:
+        agent.invoke("x")
+    assert isinstance(caught.value.__cause__, NetworkError)
+
+
+def test_no_other_model_is_asked_when_a_gate_refused() -> None:
+    """Rows: S4-032"""
+    other = Scripted("fine")
+    agent = Agent(Scripted("bad"), middleware=[ModelFallback(other), Guardrails(output=[KeywordRail("bad")])])
+    with pytest.raises(ValidationError, match="output"):
+        agent.invoke("x")
+    assert other.left == 1
+
+
 @pytest.mark.parametrize(("failures", "ok"), [(2, True), (3, False)])
 def test_a_model_is_asked_again_while_its_failure_may_pass(failures: int, ok: bool) -> None:
     """Rows: S4-040"""

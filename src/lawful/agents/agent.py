@@ -199,16 +199,20 @@ class Agent(Generic[Out]):
         return self._loop(thread).astream_events(_input(prompt), thread=self._thread(thread), **options)
 
     def stream_text(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Iterator[str]:
-        """The pieces of text as the model says them."""
+        """The pieces of text as this agent's model says them; what agents that it asks say is not among them."""
+        run = None
         for event in self.stream(prompt, thread=thread, **options):
-            if isinstance(event, LLMChunk) and event.text:
+            run = run or event.run_id
+            if isinstance(event, LLMChunk) and event.text and event.run_id == run:
                 yield event.text
 
     async def astream_text(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> AsyncIterator[str]:
         """As `stream_text`, async."""
         async with self.astream(prompt, thread=thread, **options) as events:
+            run = None
             async for event in events:
-                if isinstance(event, LLMChunk) and event.text:
+                run = run or event.run_id
+                if isinstance(event, LLMChunk) and event.text and event.run_id == run:
                     yield event.text
 
     # As a part of something else

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lawful.agents.aside import aside
 from lawful.agents.loop import Remember
 from lawful.agents.middleware.context import closed_cut
 from lawful.core.errors import ConfigurationError, ConversationMemoryError
@@ -81,7 +82,7 @@ def summary(model: ChatModel[Any], *, over: int = 40, keep: int = 20) -> Remembe
             lines = "\n".join(f"{message.role}: {message.text}" for message in rest[done:cut] if message.text)
             asked = "Sum up this conversation. Keep names, numbers, decisions and open points."
             before = f"\n\nWhat came before, summed up:\n{told}" if told else ""
-            told = (await model.ainvoke(f"{asked}{before}\n\n{lines}")).text
+            told = (await aside(model, f"{asked}{before}\n\n{lines}")).text
             known[first] = (cut, told)
             while len(known) > 256:
                 known.pop(next(iter(known)))

@@ -133,6 +133,7 @@ def _redacted(told: Line) -> Any:
 
 def _request_json(request: Request) -> Line:
     told: Line = msgspec.to_builtins(request)
+    del told["quiet"]  # whoever listens, the question is the same
     told["messages"] = [json.loads(msgspec.json.encode(message_json(message))) for message in request.messages]
     return told
 

@@ -104,7 +104,7 @@ async def _once(
     source: Source[ConfigT], request: Request, config: ConfigT, put: Put | None, slot: Slot | None
 ) -> Reply:
     assembler = Assembler(clock_of(slot).token(), source.provider, source.name)
-    teller = Teller(slot, assembler.message_id, f"{source.provider}:{source.name}", source.tags)
+    teller = Teller(slot, assembler.message_id, f"{source.provider}:{source.name}", source.tags, quiet=request.quiet)
     try:
         # An async generator by the port's word; aclosing wants its aclose.
         stream = cast("AsyncGenerator[Piece, Any]", source.pieces(request, config))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Slot, current_task
 from lawful.core.messages import ToolCall
-from lawful.core.telling import model_call
+from lawful.core.telling import ModelCall, model_call
 from lawful.models.deltas import BlockDelta, CallDelta, Completed, Delta, ReasoningDelta, TextDelta
 
 
@@ -24,8 +24,11 @@ class Teller:
 
     __slots__ = ("_begun", "_call", "_waiting")
 
-    def __init__(self, slot: Slot | None, span: str, model: str, tags: tuple[str, ...] = ()) -> None:
-        self._call = model_call(model, id=span, tags=tags, slot=slot)
+    def __init__(
+        self, slot: Slot | None, span: str, model: str, tags: tuple[str, ...] = (), *, quiet: bool = False
+    ) -> None:
+        quietly = ModelCall(None, model, span, (), None, at=slot) if quiet else None
+        self._call = quietly or model_call(model, id=span, tags=tags, slot=slot)
         self._waiting: dict[int, CallDelta] = {}
         """By place, what came of a tool call whose id is not known yet."""
         self._begun: set[int] = set()

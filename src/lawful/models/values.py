@@ -56,6 +56,8 @@ class Request(Struct, frozen=True):
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: ToolChoice = "auto"
     output: OutputSpec | None = None
+    quiet: bool = False
+    """Whether nothing of the call is told to who listens to the run: it is not for the reader, or not yet."""
 
 
 class Reply(Struct, frozen=True):

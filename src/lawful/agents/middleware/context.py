@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from lawful.agents.aside import aside
 from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler
 from lawful.core.canonical import digest
 from lawful.core.messages import Message, Text, message_json, system
@@ -66,8 +67,8 @@ class Summarize(Middleware):
         if key not in self._known:
             text = "\n".join(f"{m.role}: {m.text}" for m in messages if m.text)
             model = self._model or ask.model
-            found = await model.ainvoke(
-                f"Sum up this conversation. Keep names, numbers, decisions and open points.\n\n{text}"
+            found = await aside(
+                model, f"Sum up this conversation. Keep names, numbers, decisions and open points.\n\n{text}"
             )
             if len(self._known) >= 256:
                 self._known.pop(next(iter(self._known)))

@@ -7,14 +7,17 @@ import random
 from typing import Any
 
 from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler
-from lawful.core.errors import ConfigurationError, Failure
+from lawful.core.errors import AgentError, ConfigurationError, Failure, ValidationError
 from lawful.core.retry import RetryPolicy, policy_for
 from lawful.models.port import ChatModel
 from lawful.models.values import Reply
 
 
 class ModelFallback(Middleware):
-    """Asks the next model when one fails with a library error; the last one's error is raised, the others are its causes."""
+    """Asks the next model when one fails; the last one's error is raised, with the one before as its cause.
+
+    What a gate further in refuses (ValidationError, AgentError) is no failure of a model: no other one is asked.
+    """
 
     def __init__(self, *models: ChatModel[Any]) -> None:
         if not models:
@@ -24,13 +27,17 @@ class ModelFallback(Middleware):
         self._models = models
 
     async def wrap_model(self, ask: ModelAsk, handler: ModelHandler) -> Reply:
-        asked: list[ChatModel[Any]] = [ask.model, *self._models]
-        for model in asked[:-1]:
+        failed: Failure | None = None
+        for model in (ask.model, *self._models):
             try:
                 return await handler(ask.override(model=model))
-            except Failure:
-                continue
-        return await handler(ask.override(model=asked[-1]))
+            except (ValidationError, AgentError):
+                raise
+            except Failure as error:
+                error.__cause__ = error.__cause__ or failed
+                failed = error
+        assert failed is not None
+        raise failed
 
 
 class ModelRetry(Middleware):

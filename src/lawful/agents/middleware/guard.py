@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from lawful.agents.aside import aside, held_back
 from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler, ToolAsk, ToolHandler
 from lawful.agents.state import this_turn
 from lawful.core.errors import ConfigurationError, Failure, ValidationError
@@ -106,9 +107,8 @@ class ClassifierRail:
 
     async def check(self, text: str) -> Verdict:
         try:
-            found = await self._model.ainvoke(
-                f"{self._question}\nAnswer yes or no, with nothing else.\n\n---\n{text}\n---"
-            )
+            asked = f"{self._question}\nAnswer yes or no, with nothing else.\n\n---\n{text}\n---"
+            found = await aside(self._model, asked)
         except Failure as error:
             return None if self._failing == "open" else Violation(f"{self.name} failed: {error.message}")
         said = found.text.strip().strip(".!").lower()
@@ -122,9 +122,10 @@ class ClassifierRail:
 class Guardrails(Middleware):
     """Runs its rails in order at each stage; the first violation wins and nothing after it runs.
 
-    Input rails see what the user said before the model is asked, output rails the whole answer before it is kept or a tool
-    is called, tool rails the arguments of each call before it runs. ``advisory=True`` lets the input rails run beside the
-    model, whose answer is held back until they are done, so that no tool and no effect starts before.
+    Input rails see what the user said before the model is asked, output rails the whole answer before it is kept or told or
+    a tool is called, tool rails the arguments of each call before it runs. With output rails a stream gives the answer in
+    one piece, when it has passed, and not what the model thought aloud. ``advisory=True`` lets the input rails run beside
+    the model, whose answer is held back until they are done, so that no word, no tool and no effect comes before.
 
     Raises: ValidationError with the stage and the rail; a tool rail's violation is told to the model as the call's result.
     """
@@ -146,11 +147,16 @@ class Guardrails(Middleware):
         self._input, self._output, self._tool, self._advisory = input, output, tool, advisory
 
     async def wrap_model(self, ask: ModelAsk, handler: ModelHandler) -> Reply:
+        if not self._output:
+            return await self._answer(ask, handler)
+        return await held_back(ask, lambda quiet: self._answer(quiet, handler), self._out)
+
+    async def _answer(self, ask: ModelAsk, handler: ModelHandler) -> Reply:
         if not self._input or ask.round > 1:
-            return await self._out(await handler(ask))
+            return await handler(ask)
         if not self._advisory:
-            return await self._out(await handler(await self._checked_input(ask)))
-        return await self._out(await _beside(self._checked_input(ask), handler(ask)))
+            return await handler(await self._checked_input(ask))
+        return await held_back(ask, lambda quiet: _beside(self._checked_input(quiet), handler(quiet)), _as_it_is)
 
     async def wrap_tool(self, ask: ToolAsk, handler: ToolHandler) -> Outcome:
         found = await _through(self._tool, as_text(ask.call.args))
@@ -177,6 +183,10 @@ class Guardrails(Middleware):
         if found is None:
             return reply
         return msgspec.structs.replace(reply, message=_saying(reply.message, found.text))
+
+
+async def _as_it_is(reply: Reply) -> Reply:
+    return reply
 
 
 async def _beside(check: Awaitable[ModelAsk], answer: Awaitable[Reply]) -> Reply:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from lawful.agents.aside import aside
 from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler
 from lawful.agents.middleware.spiral import HONEST, Thresholds, digest_of, due, static
 from lawful.agents.state import CHECK, this_turn
@@ -58,7 +59,7 @@ class Counsel(Middleware):
     async def _words(self, ask: ModelAsk, why: str) -> tuple[str, Usage]:
         if self._counselor is not None:
             try:
-                found = await self._counselor.ainvoke(_ASK.format(why=why, digest=digest_of(ask.messages)))
+                found = await aside(self._counselor, _ASK.format(why=why, digest=digest_of(ask.messages)))
             except Failure as error:
                 _log.warning("counsel: the counselor failed: %s", error.message)
             else:
