@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from lawful.agents.aside import aside, held_back
+from lawful.agents.aside import aside
 from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler, ToolAsk, ToolHandler
+from lawful.agents.middleware.held import held_back
 from lawful.agents.state import this_turn
 from lawful.core.errors import ConfigurationError, Failure, ValidationError
 from lawful.core.messages import Message, Text
