@@ -319,4 +319,4 @@ def _journal(given: Any, tools: Toolset) -> Any:
 
 
 def _may_pause(one: AnyTool) -> bool:
-    return one.approval or one.traits.effect or one.traits.risk == "high" or one.traits.sends_out
+    return one.approval or one.traits.effect or one.traits.risk == "high" or one.traits.outward

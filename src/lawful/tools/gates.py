@@ -149,7 +149,7 @@ def no_trifecta(case: Case) -> str | None:
     """Private data, an outsider's words and a way out do not meet unseen."""
     assert case.tool is not None
     facts = case.facts
-    if not (case.rules.trifecta and case.tool.traits.sends_out and facts.private_seen and facts.external_seen):
+    if not (case.rules.trifecta and case.tool.traits.outward and facts.private_seen and facts.external_seen):
         return None
     return "it sends out, after both private data and content from outside were read in this run"
 

@@ -27,6 +27,13 @@ class Traits(Struct, frozen=True, kw_only=True):
     declared: bool = True
     """False: nobody said what it does (a bare tool whose name tells of a change, a tool of an untrusted server)."""
     risk: Risk = "medium"
+    stays_inside: bool = False
+    """Of an effect: nothing that it is given leaves the house. Any other effect counts as a way out."""
+
+    @property
+    def outward(self) -> bool:
+        """Whether words that it is given may reach outsiders."""
+        return self.sends_out or (self.effect and not self.stays_inside)
 
 
 _CHANGES: Final = frozenset({
