@@ -20,13 +20,16 @@ class S(TypedDict):
     count: int
 
 
-def one(fn: Any) -> Any:
+def one(update: dict[str, Any]) -> Any:
+    def fn(state: S) -> dict[str, Any]:
+        return update
+
     return StateGraph(S).add_node("node", fn).add_edge(START, "node").add_edge("node", END).compile()
 
 
 def test_a_value_of_the_wrong_type() -> None:
     """Rows: S0-200"""
-    ended = one(lambda state: {"count": "three"}).run_sync({"count": 1})
+    ended = one({"count": "three"}).run_sync({"count": 1})
     assert isinstance(ended, Failed)
     assert isinstance(ended.error, InvalidUpdateError)
     assert "expected int, got str" in ended.error.message
@@ -34,7 +37,7 @@ def test_a_value_of_the_wrong_type() -> None:
 
 def test_a_key_that_is_not_there() -> None:
     """Rows: S0-200"""
-    ended = one(lambda state: {"cuont": 1}).run_sync({"count": 1})
+    ended = one({"cuont": 1}).run_sync({"count": 1})
     assert isinstance(ended, Failed)
     assert "Did you mean 'count'" in ended.error.message
 
@@ -54,6 +57,7 @@ def test_an_error_of_a_model_that_nobody_handles() -> None:
 
 def test_two_branches_that_write_one_key() -> None:
     """Rows: S0-200"""
+
     def a(state: S) -> S:
         return {"count": 1}
 
