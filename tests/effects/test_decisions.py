@@ -15,6 +15,7 @@ from lawful.core.errors import (
     OperationConflict,
     ValidationError,
 )
+from lawful.core.events import EffectMoved
 from lawful.core.questions import Principal
 from lawful.core.retry import RetryPolicy
 from lawful.effects import DidNotHappen, GiveUp, Happened, Ledger, Natural, Opaque, effect, recover_sync
@@ -280,6 +281,17 @@ def test_an_effect_may_say_beforehand_what_a_fork_does(mode: str, calls: int) ->
     result = built.run_sync(None, built.update_state(before(built), {"title": "Other"}, as_node=START))
     assert isinstance(result, Done if mode == "new" else Failed)
     assert forge.calls == calls
+
+
+def test_listeners_hear_of_an_operation_that_a_fork_made_anew() -> None:
+    """The fork's own operation, and nothing of the one that it was forked from. Rows: S0-050"""
+    built = finished(Publish(Forge(), on_fork="new"), MemoryJournal())
+    heard: list[Any] = []
+    built.run_sync(None, built.update_state(before(built), {"title": "Other"}, as_node=START), on_event=heard.append)
+    moves = [(event.op_id, event.state) for event in heard if isinstance(event, EffectMoved)]
+    assert [state for _, state in moves] == ["Planned", "Permitted", "InFlight", "Succeeded"]
+    assert {op_id.partition("~")[0] for op_id, _ in moves} == {OP}
+    assert len({op_id for op_id, _ in moves} - {OP}) == 1
 
 
 def test_two_things_under_one_key_are_a_conflict_and_no_question() -> None:

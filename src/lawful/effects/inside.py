@@ -100,6 +100,11 @@ def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]
     slot.plans()
     if recorded_in(slot.run) is not None:
         return (yield Do(lambda: _from_record(slot, kit, intent)))
+    return (yield from _told(slot, kit, intent))
+
+
+def _told(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
+    """The same, and the run's listeners are told each state that the operation went into."""
     if slot.run.teller is None:
         return (yield from _perform(slot, kit, intent))
     before: list[str] = yield Do(lambda: kit.journal.read(lambda tx: passed(tx, intent.op_id)))
@@ -122,8 +127,7 @@ def _perform(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
             outcome: Outcome[R] = yield from execute(kit, intent)
         except OperationConflict as conflict:
             state: State = yield Do(lambda op_id=intent.op_id: kit.journal.read(lambda tx: load(tx, op_id)))
-            intent = forked(slot, intent, state, conflict)
-            continue
+            return (yield from _told(slot, kit, forked(slot, intent, state, conflict)))
         if not isinstance(outcome, AwaitingApproval):
             return outcome
         waiting = outcome

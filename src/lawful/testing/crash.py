@@ -97,24 +97,25 @@ def run_to_end(
     answer: Callable[[Question], Any] = lambda question: True,
     driver: Literal["sync", "async"] = "sync",
     busy_timeout: float = 30.0,
+    durability: Literal["sync", "async", "exit"] | None = None,
 ) -> Any:
     """Begin ``thread`` with ``given``, or go on where it stands; answer every question; give the values at the end.
 
     The graph's own journal says where it stands, so the same call serves the first process of a case and all others.
     What became of an effect is not answered here: where looking again settles nothing, this gives `TO_A_PERSON`.
-    ``busy_timeout`` is how many seconds to wait for whoever runs on the thread.
+    ``busy_timeout`` is how many seconds to wait for whoever runs on the thread; ``durability`` is as in `invoke`.
     Raises: what the run failed with.
     """
 
-    where: dict[str, Any] = {"thread": thread, "busy_timeout": busy_timeout}
+    told: dict[str, Any] = {"busy_timeout": busy_timeout, "durability": durability}
 
     def run(given: Any) -> Any:
-        return asyncio.run(graph.run(given, **where)) if driver == "async" else graph.run_sync(given, **where)
+        work = graph.run if driver == "async" else graph.run_sync
+        return _awaited(work(given, thread=thread, **told))
 
     def resume(replies: Sequence[Any]) -> Any:
-        if driver == "async":
-            return asyncio.run(graph.resume(thread, *replies, busy_timeout=busy_timeout))
-        return graph.resume_sync(thread, *replies, busy_timeout=busy_timeout)
+        work = graph.resume if driver == "async" else graph.resume_sync
+        return _awaited(work(thread, *replies, **told))
 
     fresh = graph.get_state(thread).metadata is None
     result, looked = run(given if fresh else None), set[str]()
@@ -134,6 +135,10 @@ def run_to_end(
                 raise error
             case other:
                 raise TypeError(f"a run ended with {other!r}")
+
+
+def _awaited(result: Any) -> Any:
+    return asyncio.run(result) if asyncio.iscoroutine(result) else result
 
 
 def history_of(graph: Any, thread: str = "crash") -> list[Any]:
