@@ -412,7 +412,7 @@ def test_update_state_replaces_previous(drive: Drive, journal: Journal) -> None:
 
 def test_the_face_gives_the_functions_and_not_a_module() -> None:
     import lawful
-    import lawful.graph.task as module
+    import lawful.graph.step_task as module
 
     assert lawful.task is task is not module
     assert lawful.entrypoint is entrypoint

@@ -26,7 +26,7 @@ from lawful.graph import (
 )
 from lawful.graph import orders as o
 from lawful.graph.program import Node, Program
-from lawful.graph.task import CANCELLED, PENDING, Base, Task
+from lawful.graph.step_task import CANCELLED, PENDING, Base, Task
 from lawful.graph.timing import alarms, rang
 from lawful.journal.port import Journal
 from support.graphs import concat, on

@@ -21,7 +21,7 @@ from lawful.graph.attempt import attempt
 from lawful.graph.machine import Machine
 from lawful.graph.running import _take as take  # pyright: ignore[reportPrivateUsage]
 from lawful.graph.session import Options, Session
-from lawful.graph.task import CANCELLED, DONE, Task
+from lawful.graph.step_task import CANCELLED, DONE, Task
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.records import PutCheckpoint, PutWrites
 

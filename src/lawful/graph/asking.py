@@ -14,7 +14,7 @@ from lawful.core.questions import Approved, Question
 from lawful.core.replay import recorded_in
 from lawful.core.signals import GraphInterrupt, latch
 from lawful.graph.answers import ANSWERS, fits
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 from lawful.journal.records import Answer, Batch, PutAnswer
 
 A = TypeVar("A")

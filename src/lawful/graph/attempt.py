@@ -9,7 +9,7 @@ from typing import Any
 from lawful.core.context import current_task
 from lawful.core.errors import ValidationError
 from lawful.graph.persist import Recorder
-from lawful.graph.task import ASKED, CANCELLED, DONE, FAILED, Task
+from lawful.graph.step_task import ASKED, CANCELLED, DONE, FAILED, Task
 
 _FAILED: Any = object()
 """What stands for a value where the node gave none."""

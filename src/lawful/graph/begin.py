@@ -24,7 +24,7 @@ from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
 from lawful.graph.restore import Done, Restored, Saved
 from lawful.graph.standing import subscribed
-from lawful.graph.task import DONE, HANDLED, Task
+from lawful.graph.step_task import DONE, HANDLED, Task
 
 
 class Seed:

@@ -12,7 +12,7 @@ from lawful.graph.policies import CachePolicy
 from lawful.graph.program import Program
 from lawful.graph.restore import Done
 from lawful.graph.signature import unwrap
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 from lawful.journal.cache_port import FullKey, Namespace
 
 CALLED = "@task"

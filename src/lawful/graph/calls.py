@@ -20,7 +20,7 @@ from lawful.graph.machine import Machine
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Saved
 from lawful.graph.sizes import Bounds
-from lawful.graph.task import ASKED, DONE, PUSH, Base, Task
+from lawful.graph.step_task import ASKED, DONE, PUSH, Base, Task
 from lawful.journal.records import PutChunks, PutWrites, Record, TaskWrites
 
 RETURN: Final = "__return__"

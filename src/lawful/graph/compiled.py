@@ -42,8 +42,8 @@ from lawful.graph.running import (
 from lawful.graph.session import Options, Session
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
+from lawful.graph.step_task import Task
 from lawful.graph.streams import Hub, shape_of
-from lawful.graph.task import Task
 from lawful.graph.validate import check_breakpoints
 
 S = TypeVar("S")

@@ -7,7 +7,7 @@ from typing import Any
 
 from lawful.core.errors import ConfigurationError
 from lawful.graph.program import Program
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 
 def crowded(program: Program, tasks: Sequence[Task]) -> ConfigurationError | None:

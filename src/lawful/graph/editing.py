@@ -14,7 +14,7 @@ from lawful.graph.machine import Machine
 from lawful.graph.program import Node
 from lawful.graph.restore import Done, Restored
 from lawful.graph.standing import subscribed
-from lawful.graph.task import DONE, Task
+from lawful.graph.step_task import DONE, Task
 
 INPUT: Final = "__input__"
 """As ``as_node``: a new input."""

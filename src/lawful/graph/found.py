@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from lawful.core.chunks import MessageChunk
 from lawful.core.messages import Message
 from lawful.graph.command import overwritten
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 TOLD_KEYS: Final = ("thread_id", "checkpoint_id", "checkpoint_ns", "task_id", "run_id", "assistant_id", "graph_id")
 """The keys of ``configurable`` that a message's metadata may show; what else stands there may be secret."""

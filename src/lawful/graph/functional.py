@@ -24,7 +24,7 @@ from lawful.graph.pregel import Pregel, Wired
 from lawful.graph.program import Node
 from lawful.graph.runtime import PREVIOUS, Getter, injectable
 from lawful.graph.signature import hints, is_async, is_generator, name_of, parameters
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 from lawful.graph.wiring import checked_timeout
 from lawful.journal.cache_port import Cache
 

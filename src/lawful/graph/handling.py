@@ -8,7 +8,7 @@ from typing import Any, Final
 from lawful.core.errors import ForeignException, LeaseLost, ParsingError, RunCancelled, RunTimeoutError, from_json
 from lawful.graph.policies import NodeError
 from lawful.graph.program import Node, Program
-from lawful.graph.task import Base, Task
+from lawful.graph.step_task import Base, Task
 
 DEFAULT: Final = "__default_error_handler__"
 """The node that handles what no handler of its own does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 
 class Place(Protocol):

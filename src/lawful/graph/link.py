@@ -30,7 +30,7 @@ from lawful.graph.results import Acceptor
 from lawful.graph.runtime import caller
 from lawful.graph.signature import hints, is_async, parameters
 from lawful.graph.state import Schema, instance_writes, make_view, one_channel_a_key
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 from lawful.graph.watch import watched
 
 

@@ -19,7 +19,7 @@ from lawful.graph.caching import keeps
 from lawful.graph.crowding import crowded
 from lawful.graph.handling import can_handle, handler_of, placed
 from lawful.graph.standing import Standing
-from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, HANDLED, PENDING, Task
+from lawful.graph.step_task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, FAILED, HANDLED, PENDING, Task
 from lawful.graph.timing import alarms, rang
 
 

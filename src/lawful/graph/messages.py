@@ -10,7 +10,7 @@ from lawful.core.errors import NotInRun, ValidationError
 from lawful.core.messages import Message, RemoveMessage, coerce
 from lawful.core.reducers import add_messages
 from lawful.graph.found import is_message
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 
 class MessagesState(TypedDict):

@@ -10,7 +10,7 @@ from lawful.graph.command import ROOT, Command
 from lawful.graph.program import Program
 from lawful.graph.running import adrive, drive, settled
 from lawful.graph.session import Graph, Options, Session
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 
 def nested(graph: Graph, strict: bool) -> Callable[[Any, Task], Any]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from lawful.core.questions import Question
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 from lawful.journal.cache_port import FullKey
 from lawful.journal.records import Record
 

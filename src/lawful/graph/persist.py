@@ -16,7 +16,7 @@ from lawful.graph.command import START, Send
 from lawful.graph.fingerprint import print_of
 from lawful.graph.policies import stored_timeout
 from lawful.graph.program import Program
-from lawful.graph.task import ASKED, DONE, HANDLED, Task
+from lawful.graph.step_task import ASKED, DONE, HANDLED, Task
 from lawful.journal.delta import charge, due
 from lawful.journal.records import (
     Checkpoint,

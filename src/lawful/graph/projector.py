@@ -12,8 +12,8 @@ from lawful.graph.found import message_id, messages_in, values_of
 from lawful.graph.snapshot import checkpoint_payload, result_of
 from lawful.graph.standing import Standing
 from lawful.graph.state import Schema
+from lawful.graph.step_task import ASKED, DONE, FAILED, Task
 from lawful.graph.streams import Hub
-from lawful.graph.task import ASKED, DONE, FAILED, Task
 
 
 class Projector:

@@ -13,7 +13,7 @@ from lawful.graph import orders as o
 from lawful.graph.channels import MISSING
 from lawful.graph.command import ROOT
 from lawful.graph.standing import Standing
-from lawful.graph.task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, Task
+from lawful.graph.step_task import ASKED, BUBBLED, CANCELLED, DONE, DRAINED, Task
 
 
 class Reporter:

@@ -13,7 +13,7 @@ from lawful.graph.channels import LAST, REDUCED
 from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send, overwritten
 from lawful.graph.program import Router
 from lawful.graph.state import Schema, instance_writes
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 _log = logging.getLogger("lawful.graph")
 

@@ -12,7 +12,7 @@ from lawful.core.errors import GraphBuildError, nearest
 from lawful.core.events import Custom
 from lawful.graph.control import RunControl
 from lawful.graph.signature import hints, name_of, parameters
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 C = TypeVar("C")
 PREVIOUS: Final = "__previous__"

@@ -34,8 +34,8 @@ from lawful.graph.persist import Recorder
 from lawful.graph.policies import Limits
 from lawful.graph.program import Program
 from lawful.graph.sizes import Bounds, Sizes
+from lawful.graph.step_task import Task
 from lawful.graph.streams import Hub
-from lawful.graph.task import Task
 from lawful.graph.travel import Loaded, load_child, load_root
 from lawful.journal.port import Journal
 from lawful.journal.records import Lease

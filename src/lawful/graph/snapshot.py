@@ -16,7 +16,7 @@ from lawful.graph.program import Node, Program
 from lawful.graph.restore import Done, Restored
 from lawful.graph.sizes import Sizes
 from lawful.graph.standing import Standing
-from lawful.graph.task import HANDLED, PULL, PUSH, Base, Task
+from lawful.graph.step_task import HANDLED, PULL, PUSH, Base, Task
 
 
 class PregelTask(NamedTuple):

@@ -15,7 +15,7 @@ from lawful.graph.orders import Order
 from lawful.graph.persist import Recorder, parents_of
 from lawful.graph.program import Node, Program
 from lawful.graph.sizes import Bounds
-from lawful.graph.task import DONE, Base, Task
+from lawful.graph.step_task import DONE, Base, Task
 from lawful.journal.ids import new_id
 from lawful.journal.records import Record
 

@@ -12,7 +12,7 @@ from lawful.core.events import Event
 from lawful.core.telling import NOSTREAM
 from lawful.graph.found import message_id, metadata_of
 from lawful.graph.outbox import Outbox
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 StreamMode: TypeAlias = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
 MODES: Final = ("values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events")

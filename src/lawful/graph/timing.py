@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lawful.core.errors import NodeTimeoutError
 from lawful.graph import orders as o
 from lawful.graph.policies import TimeoutPolicy, timeout_of
-from lawful.graph.task import PENDING, Task
+from lawful.graph.step_task import PENDING, Task
 
 
 def limit_of(task: Task) -> TimeoutPolicy | None:

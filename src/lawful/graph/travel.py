@@ -10,7 +10,7 @@ from lawful.graph.config import Target
 from lawful.graph.persist import parents_of
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Restored, restore
-from lawful.graph.task import Base, Task
+from lawful.graph.step_task import Base, Task
 from lawful.graph.updates import no_checkpoint
 from lawful.journal.port import Journal
 from lawful.journal.records import Chain, Checkpoint

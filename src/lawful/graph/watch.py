@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from lawful.core.errors import InvalidUpdateError, ValidationError
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 
 def watched(call: Callable[[Any, Task], Any], awaits: bool) -> Callable[[Any, Task], Any]:

@@ -24,7 +24,7 @@ from lawful.graph.results import Acceptor
 from lawful.graph.runtime import caller
 from lawful.graph.signature import is_async, is_generator
 from lawful.graph.state import Schema, fresh
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 Writer = Callable[[Any], list[tuple[str, Any]]]
 """Of what a node returned, what it writes: (channel, value) pairs."""

@@ -14,7 +14,7 @@ from lawful.core.lazy import late
 from lawful.core.messages import ToolCall
 from lawful.graph.runtime import Runtime, StreamWriter, writer_of
 from lawful.graph.signature import hints, name_of, unwrap
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 from lawful.tools.docstring import read_docstring
 
 Injector: TypeAlias = Callable[[Slot, ToolCall], Any]

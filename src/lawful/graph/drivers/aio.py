@@ -17,7 +17,7 @@ from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
 from lawful.graph.drivers.threads import Pool, lend
 from lawful.graph.machine import Machine
 from lawful.graph.outbox import Outbox
-from lawful.graph.task import CANCELLED, Task
+from lawful.graph.step_task import CANCELLED, Task
 from lawful.graph.timing import limit_of
 
 

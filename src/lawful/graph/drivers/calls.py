@@ -24,7 +24,7 @@ from lawful.graph.drivers.shared import WORKERS
 from lawful.graph.drivers.sync import SyncDriver
 from lawful.graph.drivers.threads import Pool
 from lawful.graph.program import Program
-from lawful.graph.task import ASKED, CANCELLED, DONE, FAILED, Task
+from lawful.graph.step_task import ASKED, CANCELLED, DONE, FAILED, Task
 from lawful.journal.records import Batch, Record
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from lawful.graph.caching import key_of, packed, recalled
 from lawful.graph.drivers.threads import lend
 from lawful.graph.persist import Recorder
 from lawful.graph.policies import CachePolicy
-from lawful.graph.task import DONE, PENDING, Task
+from lawful.graph.step_task import DONE, PENDING, Task
 from lawful.journal.cache_port import FullKey
 
 _log = logging.getLogger("lawful.graph")

@@ -15,7 +15,7 @@ from lawful.graph.drivers.recalling import recall, remember
 from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
 from lawful.graph.drivers.threads import Pool
 from lawful.graph.machine import Machine
-from lawful.graph.task import CANCELLED, PENDING, Task
+from lawful.graph.step_task import CANCELLED, PENDING, Task
 
 
 class SyncDriver(Driver):
