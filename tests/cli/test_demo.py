@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lawful.cli import demo_repo
-from lawful.cli.update_graph import build, effect_of
+from lawful.cli.publishing import DemoCommit, Play
+from lawful.cli.update_graph import RULES, build
 from lawful.cli.update_rules import request
 from lawful.core.errors import ValidationError
 from lawful.effects import EffectContext
@@ -20,7 +21,7 @@ from support.git_repo import ME
 
 pytestmark = pytest.mark.integration
 
-STEPS = ["read", "propose", "scope", "test", "judge", "approve", "commit"]
+STEPS = ["read", "propose", "scope", "test", "judge", "approve", "commit", "publish"]
 
 
 @pytest.fixture
@@ -58,8 +59,10 @@ def test_yes_makes_exactly_one_commit(place: Place) -> None:
     main = tip_of(place.repo(), "main")
     ran = place.run("answer", "demo", "yes", "--by", "Ada Lovelace")
     assert ran.code == 0, ran
-    assert steps(ran.out) == ["approve", "commit"]
+    assert steps(ran.out) == ["approve", "commit", "publish"]
     assert place.commits() == 1
+    assert place.pulls() == 1
+    assert "The forge holds 1 pull request for that branch: #1" in ran.out
     assert git(place.repo(), "show", f"{BRANCH}:requirements.txt").out == "wordkit==2.0.0"
     assert git(place.repo(), "diff", "--name-only", "main", BRANCH).out == "requirements.txt"
     assert tip_of(place.repo(), "main") == main
@@ -81,7 +84,9 @@ def test_no_commits_nothing(place: Place) -> None:
     assert "Grace said no" in ran.out
     assert tip_of(place.repo(), BRANCH) is None
     shown = place.run("show", "demo", "--json").json()
-    assert (shown["status"], shown["effects"][0]["state"]) == ("stopped at approve", "Cancelled")
+    assert shown["status"] == "stopped at approve"
+    assert [each["state"] for each in shown["effects"]] == ["Cancelled", "Cancelled"]
+    assert place.pulls() == 0
     assert "has ended already" in place.run("demo").out
 
 
@@ -137,12 +142,12 @@ def test_a_branch_that_moves_between_approval_and_send_is_left_as_it_is(tmp_path
     repo = demo_repo.make(tmp_path / "repo")
     other = git(repo, "commit-tree", "main^{tree}", "-p", "main", "-m", "by somebody else", env=ME).out
 
-    class Late(type(effect_of())):
+    class Late(DemoCommit):
         async def perform(self, command: BranchMove, ctx: EffectContext) -> Committed:
             git(repo, "update-ref", f"refs/heads/{BRANCH}", other)
             return await super().perform(command, ctx)
 
-    graph = build(MemoryJournal(), Late(policy=effect_of().policy))
+    graph = build(MemoryJournal(), commit=Late(Play(), RULES))
     asked = request(str(repo), "wordkit", "2.0.0", ["true"], BRANCH)
     paused = graph.run_sync({"request": asked}, thread="t")
     assert isinstance(paused, Paused)
@@ -241,6 +246,9 @@ def test_a_repository_whose_ids_are_sha256(place: Place) -> None:
         (["--thread", "x" * 256], "invalid_thread_id"),
         (["--by", "a\nb", "--yes"], "validation"),
         (["--kill-after-effect"], "configuration"),
+        (["--kill-after-commit"], "configuration"),
+        (["--lose-reply"], "configuration"),
+        (["--moved"], "configuration"),
         (["--package", "missing-kit"], "validation"),
     ],
     ids=str,

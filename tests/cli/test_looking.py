@@ -67,7 +67,7 @@ def test_threads_show_and_history_tell_of_a_paused_demo(place: Place) -> None:
     assert "answer demo yes" in place.run("show", "demo").out
     history = place.run("history", "demo", "--json").json()
     assert [step["ran"] for step in history["steps"]][2:] == [["read"], ["propose"], ["scope"], ["test"], ["judge"]]
-    assert [fact["event"] for fact in history["effects"]] == ["Planned", "EvidenceAdded", "EvidenceAdded"]
+    assert [fact["event"] for fact in history["effects"]] == ["Planned", "EvidenceAdded", "EvidenceAdded"] * 2
     assert len(place.run("history", "demo", "--json", "--limit", "2").json()["steps"]) == 2
     assert "judge" in place.run("history", "demo").out
 
@@ -76,7 +76,7 @@ def test_the_demos_graph_is_drawn_without_a_journal(place: Place) -> None:
     drawn = place.run("draw")
     assert drawn.code == 0, drawn
     assert drawn.out.startswith("graph TD;")
-    for edge in ("read -.-> propose;", "approve -.-> commit;", "commit --> __end__;"):
+    for edge in ("read -.-> propose;", "approve -.-> commit;", "commit -.-> publish;", "publish --> __end__;"):
         assert edge in drawn.out
     assert "read -> propose" in place.run("draw", "--words").out
     assert list(place.folder.iterdir()) == []

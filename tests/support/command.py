@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from lawful.cli.publishing import Place as Forge
+from lawful.cli.update_graph import forge_name
 from lawful.effects.git import git
 from support.tree import environment
 
@@ -74,6 +76,11 @@ class Place:
     def commits(self, thread: str = "demo", branch: str = BRANCH) -> int:
         """How many commits the branch has that ``main`` has not; 0 where there is no branch."""
         return commits(self.repo(thread), branch)
+
+    def pulls(self, thread: str = "demo", branch: str = BRANCH) -> int:
+        """How many pull requests the forge holds for the thread's branch."""
+        place = Forge(self.folder / ".lawful" / "demo-forge")
+        return place.count(forge_name(str(self.repo(thread).resolve())), branch)
 
 
 def ended(child: subprocess.Popen[str]) -> Ran:

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from lawful.cli import console, demo_repo
 from lawful.cli.console import command, say, step
 from lawful.cli.progress import Standing, advance, standing
-from lawful.cli.run import answer_with, fatal, report, who
+from lawful.cli.rival import rival
+from lawful.cli.run import answer_with, play_of, report, who, wronged
 from lawful.cli.update_checks import repository
 from lawful.cli.update_graph import NAME, build
 from lawful.cli.update_rules import Request, request
@@ -29,15 +30,16 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def demo(args: Namespace) -> int:
-    """`lawful demo`: a real change to a real repository, from the pinned line to one commit on a branch."""
+    """`lawful demo`: a real change to a real repository, from the pinned line to one pull request."""
     _check(args)
+    if args.rival:
+        return rival(Path(args.db) if args.db is not None else console.DEFAULT)
     asked = _asked(args)
     thread = thread_key(args.thread or (NAME if args.repo is None else f"{asked.package}-{asked.to}"))
     wanted = replace(asked, repo=_place(args, thread))
     by = who(args.by)
     with closing(console.made(args.db)) as journal:
-        effect = fatal(thread, args.db) if args.kill_after_effect else None
-        graph = build(journal, effect)
+        graph = build(journal, play_of(args, thread))
         stands = _fresh(args, journal, graph, thread, wanted)
         if stands is None:
             stands = _again(args, journal, graph, thread, wanted)
@@ -49,10 +51,9 @@ def demo(args: Namespace) -> int:
 
 def _check(args: Namespace) -> None:
     """Raises: ConfigurationError, for options that do not fit together."""
-    if args.kill_after_effect and not args.yes:
+    if (wrong := wronged(args)) and not args.yes:
         raise ConfigurationError(
-            "--kill-after-effect needs --yes here: before an answer nothing happens after which to die",
-            component="demo",
+            f"{wrong[0]} needs --yes here: before an answer nothing happens that could go wrong", component="demo"
         )
     missing = [f"--{name}" for name in ("package", "to", "test") if getattr(args, name) is None]
     if args.repo is not None and missing:

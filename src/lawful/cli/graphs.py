@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from lawful.cli import update_graph
+from lawful.cli.publishing import Play
 from lawful.core.errors import ConfigurationError, nearest
-from lawful.effects.branch_commit import BranchCommit
 from lawful.graph import CompiledStateGraph, StateGraph
 from lawful.journal.port import Journal
 from lawful.journal.records import ThreadInfo
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za
 
 
 def graph_of(
-    info: ThreadInfo, journal: Journal, named: str | None, effect: BranchCommit | None = None
+    info: ThreadInfo, journal: Journal, named: str | None, play: Play | None = None
 ) -> CompiledStateGraph[Any]:
     """The graph that goes on with a thread: the one that the caller names, or the one that ships.
 
@@ -47,7 +47,7 @@ def graph_of(
             operation="graph",
             details={"thread": info.thread, "graph": info.graph},
         )
-    return update_graph.build(journal, effect) if effect is not None else SHIPPED[info.graph](journal)
+    return update_graph.build(journal, play) if play is not None else SHIPPED[info.graph](journal)
 
 
 def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:

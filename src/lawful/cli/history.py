@@ -14,7 +14,7 @@ from lawful.cli.console import DONE, command, say, step
 from lawful.cli.graphs import SHIPPED, graph_of
 from lawful.cli.progress import Standing, by_name, standing
 from lawful.cli.run import ask
-from lawful.cli.update_graph import effect_of
+from lawful.cli.update_graph import effects_of
 from lawful.effects import Ledger
 from lawful.effects.log import read_events
 from lawful.graph import CompiledStateGraph
@@ -97,7 +97,7 @@ def show(args: Namespace) -> int:
         info = console.thread_of(journal, args.thread)
         graph = graph_of(info, journal, args.graph)
         stands = standing(graph, args.thread)
-        ledger = Ledger(journal, effects=[effect_of()])
+        ledger = Ledger(journal, effects=effects_of(journal))
         effects = [_effect(ledger, row) for row in _operations(journal, args.thread)]
     asked = [*stands.asked, *stands.unknown]
     if args.json:

@@ -16,7 +16,7 @@ from lawful.cli import console
 from lawful.cli.console import DONE, REFUSED, UNKNOWN, say
 from lawful.cli.graphs import thing
 from lawful.cli.run import who
-from lawful.cli.update_graph import effect_of
+from lawful.cli.update_graph import effects_of as demo_effects
 from lawful.core.errors import ConfigurationError, ToolError, ValidationError, nearest
 from lawful.core.questions import Principal
 from lawful.effects import Ledger
@@ -36,13 +36,13 @@ def ledger(args: Namespace) -> int:
     """`lawful ledger ...`: one of the verbs below."""
     with closing(console.opened(args.db)) as journal:
         scoped = journal.scoped(args.scope) if args.scope else journal
-        book = Ledger(scoped, effects=effects_of(args))
+        book = Ledger(scoped, effects=effects_of(args, journal))
         return _VERBS[args.what](book, args)
 
 
-def effects_of(args: Namespace) -> Sequence[Performer[Any, Any]]:
-    """The demo's effect, and those that ``--effects module:name`` names: one, or a list of them."""
-    found: list[Any] = [effect_of()]
+def effects_of(args: Namespace, journal: SQLiteJournal) -> Sequence[Performer[Any, Any]]:
+    """The demo's effects, and those that ``--effects module:name`` names: one, or a list of them."""
+    found: list[Any] = [*demo_effects(journal)]
     for named in getattr(args, "effects", None) or ():
         told = thing(named)
         several = list(told) if isinstance(told, (list, tuple)) else [told]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -22,7 +22,8 @@ from lawful.core.errors import Failure, nearest
 
 _ABOUT = """\
 Agent programs that never silently repeat or lose what they do to the world.
-Start with `lawful demo`: a real change to a real git repository, asked for, approved, and made exactly once."""
+Start with `lawful demo`: a real change to a real git repository and its pull request, asked for,
+approved, and made once through a crash."""
 _CODES = """\
 exit codes: 0 done, or waiting for an answer; 1 refused or failed, one line on standard error says why;
 2 the command line is wrong; 3 the outcome of an effect is not known; 130 interrupted.
@@ -99,6 +100,9 @@ def _demo(one: Parser) -> None:
     one.add_argument("--thread", metavar="ID", help="the run's name; `demo`, or NAME-VERSION with --repo")
     one.add_argument("--reckless", action="store_true", help="the proposer overreaches: see its patch refused")
     one.add_argument("--yes", action="store_true", help="approve at once")
+    one.add_argument(
+        "--rival", action="store_true", help="the same kill without a ledger: plain retry, and two of them"
+    )
     _killing(one)
 
 
@@ -112,7 +116,12 @@ def _answer(one: Parser) -> None:
 
 def _killing(one: Parser) -> None:
     one.add_argument("--by", metavar="NAME", help="who answers; your login name if not given")
-    one.add_argument("--kill-after-effect", action="store_true", help="SIGKILL this process when the branch has moved")
+    one.add_argument("--lose-reply", action="store_true", help="the pull request is opened, the reply never comes")
+    one.add_argument(
+        "--kill-after-effect", action="store_true", help="SIGKILL this process when the pull request is there"
+    )
+    one.add_argument("--kill-after-commit", action="store_true", help="SIGKILL this process when the branch has moved")
+    one.add_argument("--moved", action="store_true", help="somebody pushes to the branch after the approval")
 
 
 def _graph(one: Parser) -> None:

@@ -13,6 +13,7 @@ from lawful.cli.update_graph import NAME, Found, Stopped
 from lawful.cli.update_rules import Checked, Edit, Pin, Proposed, Scoped
 from lawful.core.questions import Question, Reply
 from lawful.effects.branch_commit import Committed
+from lawful.effects.references import Pull
 from lawful.graph import Command, CompiledStateGraph
 
 _NOTHING = "done"
@@ -117,6 +118,8 @@ def told(node: str, found: Mapping[str, Any]) -> list[str]:
             return [f"yes, by {who}"]
         case {"committed": Committed(branch, commit)}:
             return [f"branch {branch} holds commit {commit[:12]}"]
+        case {"published": Pull(number, url)}:
+            return [f"pull request #{number} is open: {url}"]
         case _:
             return [_NOTHING]
 

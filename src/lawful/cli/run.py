@@ -13,7 +13,8 @@ from lawful.cli import console
 from lawful.cli.console import DONE, REFUSED, UNKNOWN, command, complain, refuse, say, step
 from lawful.cli.graphs import SHIPPED, graph_of, load
 from lawful.cli.progress import Standing, advance, diff, standing
-from lawful.cli.update_graph import NAME, Fatal, effect_of
+from lawful.cli.publishing import Place, Play
+from lawful.cli.update_graph import NAME, effects_of, forge_folder, forge_name
 from lawful.cli.update_rules import Edit
 from lawful.core.errors import (
     ConfigurationError,
@@ -24,8 +25,8 @@ from lawful.core.errors import (
     ValidationError,
 )
 from lawful.core.questions import Question
-from lawful.effects.branch_commit import Committed
 from lawful.effects.recover import Report, recover_sync
+from lawful.effects.references import Pull
 from lawful.graph import CompiledStateGraph
 from lawful.stores.sqlite import SQLiteJournal
 
@@ -38,10 +39,9 @@ def answer(args: Namespace) -> int:
     by = who(args.by)
     with closing(console.opened(args.db)) as journal:
         info = console.thread_of(journal, args.thread)
-        if args.kill_after_effect and (args.graph or info.graph != NAME):
-            raise ConfigurationError("--kill-after-effect is for threads of the demo", component="cli")
-        effect = fatal(args.thread, args.db) if args.kill_after_effect else None
-        graph = graph_of(info, journal, args.graph, effect)
+        if (wrong := wronged(args)) and (args.graph or info.graph != NAME):
+            raise ConfigurationError(f"{wrong[0]} is for threads of the demo", component="cli")
+        graph = graph_of(info, journal, args.graph, play_of(args, args.thread))
         before = standing(graph, args.thread)
         if not before.asked:
             raise UnknownQuestion(_nothing_asked(args, before), component="cli", operation="answer")
@@ -76,16 +76,28 @@ def who(by: str | None) -> str:
     return by
 
 
-def fatal(thread: str, db: str | None) -> Fatal:
-    """The demo's effect, which ends this process as soon as the branch has moved."""
+def wronged(args: Namespace) -> list[str]:
+    """The options by which something goes wrong, as they were given."""
+    names = ("kill_after_commit", "kill_after_effect", "lose_reply", "moved")
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name)]
+
+
+def play_of(args: Namespace, thread: str) -> Play:
+    """What goes wrong in this run, told as it happens, and what to do after a death."""
     again = ["--thread", thread] if thread != NAME else []
 
-    def last_words(done: Committed) -> None:
-        step("commit", f"branch {done.branch} has moved to {done.commit[:12]}, and nobody has written that down yet")
+    def last_words() -> None:
         say("", "This process kills itself now. Finish its work, from any process, with:")
-        say(f"  {command('recover', db=db)}", f"or, just as well:  {command('demo', *again, db=db)}")
+        say(f"  {command('recover', db=args.db)}", f"or, just as well:  {command('demo', *again, db=args.db)}")
 
-    return Fatal(last_words)
+    return Play(
+        kill_after_commit=args.kill_after_commit,
+        kill_after_effect=args.kill_after_effect,
+        lose_reply=args.lose_reply,
+        moved=args.moved,
+        say=step,
+        last_words=last_words,
+    )
 
 
 # Telling where a thread stands
@@ -109,10 +121,10 @@ def report(graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: st
     if graph.name != NAME:
         say("", f"thread {thread} has ended: {console.short(stands.values, 400)}")
         return DONE
-    return _report_demo(thread, stands)
+    return _report_demo(thread, stands, db)
 
 
-def _report_demo(thread: str, stands: Standing) -> int:
+def _report_demo(thread: str, stands: Standing, db: str | None) -> int:
     stopped, values = stands.stopped, stands.values
     if stopped is not None and stopped.code not in FINE:
         refuse(f"thread {thread!r} stopped at {stopped.step}: {stopped.why}", stopped.code)
@@ -120,9 +132,13 @@ def _report_demo(thread: str, stands: Standing) -> int:
     if stopped is not None:
         say("", f"Thread {thread} has ended without a commit: {stopped.why}.")
         return DONE
-    committed, asked = values["committed"], values["request"]
+    committed, asked, pull = values["committed"], values["request"], values.get("published")
     say("", f"Done: branch {committed.branch} has one new commit, {committed.commit[:12]}. Look at it:")
     say(f"  git -C {console.quoted(asked.repo)} show {committed.commit[:12]}")
+    if isinstance(pull, Pull):
+        held = Place(forge_folder(db or console.DEFAULT)).count(forge_name(asked.repo), committed.branch)
+        many = f"{held} pull request{'' if held == 1 else 's'}"
+        say(f"The forge holds {many} for that branch: #{pull.number}, {pull.url}")
     return DONE
 
 
@@ -138,7 +154,7 @@ def ask(thread: str, question: Question, db: str | None, graph: str = NAME) -> N
     say(f"  {command('answer', thread, 'yes', *more, db=db)}", f"  {command('answer', thread, 'no', *more, db=db)}")
     if graph == NAME:
         say("or, to see a crash at the worst moment and the recovery from it:")
-        say(f"  {command('answer', thread, 'yes', '--kill-after-effect', db=db)}")
+        say(f"  {command('answer', thread, 'yes', '--lose-reply', '--kill-after-effect', db=db)}")
 
 
 def _show_approval(value: dict[str, Any]) -> None:
@@ -147,7 +163,8 @@ def _show_approval(value: dict[str, Any]) -> None:
     step("patch", *(text.strip() for text in diff([Edit(*each) for each in value["patch"]])))
     step("commit", f"{value['commit'][:12]}, on {value['on'][:12]}")
     step("evidence", *(f"{kind}: {'yes' if good else 'NO'} ({by})" for kind, good, by, _ in value["evidence"]))
-    step("digest", f"{value['digest'][:32]} (your answer counts for exactly this)")
+    told = [f"{bound[:32]} of {op_id.partition(':')[0]}" for op_id, bound in value["operations"]]
+    step("digest", *told, "(your answer counts for exactly this)")
 
 
 # Recovery
@@ -166,14 +183,14 @@ class Recovery(Struct, frozen=True):
 def recover(args: Namespace) -> int:
     """`lawful recover`: find out what became of unfinished effects, and finish the runs that a crash cut short."""
     with closing(console.opened(args.db)) as journal:
-        found = recover_sync(journal, [effect_of()])
+        found = recover_sync(journal, effects_of(journal))
         done = Recovery([{"operation": each.op_id, "state": each.state} for each in found.settled], [], [], [], [])
         if not args.json:
             _tell_settled(found)
         for thread, graph in _unfinished(journal, args.graph):
             _finish(done, thread, graph, args)
         # Those that a finished run has settled meanwhile are no longer left.
-        left = recover_sync(journal, [effect_of()]) if found.left else found
+        left = recover_sync(journal, effects_of(journal)) if found.left else found
         done.left.extend(
             {"operation": each.op_id, "state": each.state, "reason": each.reason, "next": each.next_step}
             for each in left.left

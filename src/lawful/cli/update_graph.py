@@ -1,16 +1,17 @@
-"""The demo's graph: a dependency update from the pinned line to a commit on a branch, one node a step."""
+"""The demo's graph: a dependency update from the pinned line to a commit and its pull request, one node a step."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lawful.cli.publishing import RULES as PUBLISHING
+from lawful.cli.publishing import DemoCommit, DemoPull, Place, Play, push_by_somebody
 from lawful.cli.update_checks import apply_and_test, base_of, read_pins
 from lawful.cli.update_rules import (
     RULES,
@@ -26,12 +27,15 @@ from lawful.cli.update_rules import (
 from lawful.core.errors import EffectDenied, EffectRefused, ToolError
 from lawful.core.questions import Approved, Principal
 from lawful.core.result import Err, Ok
-from lawful.effects import EffectContext, Ledger
+from lawful.effects import Ledger
 from lawful.effects.branch_commit import BranchCommit, BranchMove, Committed
+from lawful.effects.contract import Intent
 from lawful.effects.digests import digest
 from lawful.effects.evidence import Approval, Evidence, binding
-from lawful.effects.policy import Matter, NeedsApproval
-from lawful.effects.states import Facts, Planned, Unplanned, name_of
+from lawful.effects.git import tip_of
+from lawful.effects.policy import Matter, NeedsApproval, Policy
+from lawful.effects.references import OpenPull, Pull
+from lawful.effects.states import TERMINAL, Facts, InFlight, Permitted, Planned, Unplanned, name_of
 from lawful.graph import END, START, UNSET, CompiledStateGraph, StateGraph, StreamWriter, interrupt
 from lawful.journal.port import Journal
 
@@ -61,6 +65,15 @@ class Judged(Struct, frozen=True):
     op_id: str
     binding: str
     findings: tuple[Found, ...]
+    publication: str = ""
+    """The operation that opens the pull request; "" where there is no forge."""
+    publication_binding: str = ""
+
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """Operation and digest of everything that one yes is about."""
+        every = ((self.op_id, self.binding), (self.publication, self.publication_binding))
+        return tuple(part for part in every if part[0])
 
 
 @dataclass(frozen=True)
@@ -80,30 +93,19 @@ class Update:
     judged: Judged = UNSET
     approved_by: str = UNSET
     committed: Committed = UNSET
+    published: Pull = UNSET
     stopped: Stopped = UNSET
 
 
-class Fatal(BranchCommit):
-    """A branch commit whose process kills itself when the branch has moved and nobody has written that down."""
-
-    def __init__(self, last_words: Callable[[Committed], None]) -> None:
-        super().__init__(policy=RULES)
-        self._last_words = last_words
-
-    async def perform(self, command: BranchMove, ctx: EffectContext) -> Committed:
-        committed = await super().perform(command, ctx)
-        self._last_words(committed)
-        os.kill(os.getpid(), signal.SIGKILL)
-        return committed
-
-
 class Steps:
-    """The nodes, each a function of the state; what they share is the journal and the one effect."""
+    """The nodes, each a function of the state; what they share is the journal and the two effects."""
 
-    def __init__(self, journal: Journal, effect: BranchCommit) -> None:
+    def __init__(self, journal: Journal, commit: BranchCommit, pull: DemoPull | None, play: Play) -> None:
         self.journal = journal
-        self.effect = effect
-        self.ledger = Ledger(journal, effects=[effect])
+        self.effect = commit
+        self.pull = pull
+        self.play = play
+        self.ledger = Ledger(journal, effects=[commit] if pull is None else [commit, pull])
 
     def _now(self) -> float:
         return self.journal.read(lambda tx: tx.now())
@@ -164,32 +166,39 @@ class Steps:
             failed = [each for each in state.checked.evidence if not each.verdict]
             why = "; ".join(f"{each.kind}: {each.issuer}" for each in failed) or "the policy says no"
             return Update(judged=judged, stopped=Stopped("judge", f"{why}; nobody is asked", "checks_failed"))
+        self._written_down(intent, state.checked.evidence)
+        if self.pull is None:
+            return Update(judged=judged)
+        after = self.pull.plan(pull_of(state))
+        self._written_down(after, state.checked.evidence)
+        return Update(judged=replace(judged, publication=after.op_id, publication_binding=_bound(after, PUBLISHING)))
+
+    def _written_down(self, intent: Intent[Any, Any], evidence: Sequence[Evidence]) -> None:
         self.ledger.plan(intent)
         known = {each.id for each in self._facts(intent.op_id).evidence}
-        for each in state.checked.evidence:
+        for each in evidence:
             if each.id not in known:
                 self.ledger.add_evidence(intent.op_id, each)
-        return Update(judged=judged)
 
     def approve(self, state: Update) -> Update:
-        """Wait for a person, who is shown the patch, its evidence, and the digest that the answer is bound to."""
+        """Wait for a person, who is shown the patch, its evidence, and the digests that the answer is bound to."""
         answer = interrupt(question_of(state), name="approve", answer=Approved)
-        judged, who = state.judged, answer.by or "unnamed"
-        given = Approval(
-            digest("approval", [judged.binding, who, answer.granted])[:32],
-            judged.binding,
-            Principal(who),
-            granted=answer.granted,
-            granted_at=self._now(),
-        )
-        standing = self.ledger.state(judged.op_id)
-        if given.id not in {each.id for each in self._facts(judged.op_id).approvals} and isinstance(standing, Planned):
-            self.ledger.approve(judged.op_id, given)
+        who = answer.by or "unnamed"
+        for op_id, bound in state.judged.parts:
+            self._decided(op_id, bound, Principal(who), answer)
         if answer.granted:
             return Update(approved_by=who)
-        if isinstance(self.ledger.state(judged.op_id), Planned):
-            self.ledger.cancel(judged.op_id, reason=f"{who} said no", by=Principal(who))
         return Update(stopped=Stopped("approve", f"{who} said no; no branch was touched", "declined"))
+
+    def _decided(self, op_id: str, bound: str, who: Principal, answer: Approved) -> None:
+        """Write a person's decision down, once however often the node runs."""
+        name = digest("approval", [bound, who.id, answer.granted])[:32]
+        given = Approval(name, bound, who, granted=answer.granted, granted_at=self._now())
+        known = {each.id for each in self._facts(op_id).approvals}
+        if name not in known and isinstance(self.ledger.state(op_id), Planned):
+            self.ledger.approve(op_id, given)
+        if not answer.granted and isinstance(self.ledger.state(op_id), Planned):
+            self.ledger.cancel(op_id, reason=f"{who.id} said no", by=who)
 
     def commit(self, state: Update) -> Update:
         """Move the branch: a claimed effect, done once however often this node runs."""
@@ -198,9 +207,50 @@ class Steps:
         except EffectRefused as error:
             if error.retryable:
                 raise
-            return Update(stopped=Stopped("commit", f"{error.message}; nothing was committed", error.code))
+            return self._without_commit(state, error)
         except EffectDenied as error:
-            return Update(stopped=Stopped("commit", f"{error.message}; nothing was committed", error.code))
+            return self._without_commit(state, error)
+
+    def _without_commit(self, state: Update, error: EffectRefused | EffectDenied) -> Update:
+        """The branch was not moved, so there is nothing to publish either."""
+        if state.judged.publication:
+            self._withdrawn(state.judged.publication, "nothing was committed")
+        return Update(stopped=Stopped("commit", f"{error.message}; nothing was committed", error.code))
+
+    def _withdrawn(self, op_id: str, why: str) -> None:
+        if isinstance(self.ledger.state(op_id), (Planned, Permitted)):
+            self.ledger.cancel(op_id, reason=why)
+
+    def publish(self, state: Update) -> Update:
+        """Open the pull request: the second effect. Its claim wants to have seen that the branch is where it was approved."""
+        assert self.pull is not None
+        intent = self.pull.plan(pull_of(state))
+        if self.play.moved:
+            self.play.tell("publish", push_by_somebody(state.request.repo, state.request.branch))
+        standing = self.ledger.state(intent.op_id)
+        if not isinstance(standing, (InFlight, *TERMINAL)):
+            self.ledger.add_evidence(intent.op_id, self._seen_branch(state))
+        try:
+            return Update(published=self.pull.sync(pull_of(state)))
+        except EffectRefused as error:
+            if error.retryable:
+                raise
+            return Update(stopped=Stopped("publish", f"{error.message}; nothing was published", error.code))
+        except EffectDenied as error:
+            seen = [each for each in self._facts(intent.op_id).evidence if each.kind == "branch"]
+            why = error.message if not seen or seen[-1].verdict else f"the claim is refused: {seen[-1].issuer}"
+            self._withdrawn(intent.op_id, why)
+            return Update(stopped=Stopped("publish", f"{why}; nothing was published", error.code))
+
+    def _seen_branch(self, state: Update) -> Evidence:
+        """Whether the branch stands at the approved commit, as seen now."""
+        commit, now = state.checked.commit, self._now()
+        tip = tip_of(state.request.repo, state.request.branch)
+        told = f"branch {state.request.branch} stands at {(tip or 'nothing')[:12]}"
+        if tip != commit:
+            told += f", not at {commit[:12]}, which was approved"
+        name = digest("evidence", ["branch", commit, tip or "", now])[:32]
+        return Evidence(name, "branch", commit, tip == commit, told, now, digest=digest("tip", tip or ""))
 
     def _facts(self, op_id: str) -> Facts:
         standing = self.ledger.state(op_id)
@@ -215,11 +265,27 @@ def move_of(state: Update) -> BranchMove:
     return BranchMove(state.request.repo, state.request.branch, expected, state.checked.commit)
 
 
+def pull_of(state: Update) -> OpenPull:
+    """The second effect of an update, as data."""
+    asked = state.request
+    return OpenPull(forge_name(asked.repo), asked.branch, "main", state.scoped.summary, state.checked.commit)
+
+
+def forge_name(repo: str) -> str:
+    """A repository's name at the forge: the folder's, and a digest of where it lies, since two may bear one name."""
+    return f"local/{Path(repo).name or 'repository'}-{digest('repository', repo)[:8]}"
+
+
+def _bound(intent: Intent[Any, Any], rules: Policy) -> str:
+    return binding(replace(intent.record, policy=rules.id, policy_hash=rules.hash))
+
+
 def question_of(state: Update) -> dict[str, Any]:
     """What a person is shown before anything happens."""
     checked = state.checked
+    then = " and open its pull request" if state.judged.publication else ""
     return {
-        "do": f"{state.scoped.summary}: commit to branch {state.request.branch}",
+        "do": f"{state.scoped.summary}: commit to branch {state.request.branch}{then}",
         "repository": state.request.repo,
         "patch": [[e.path, e.line, e.before, e.after] for e in state.scoped.edits],
         "commit": checked.commit,
@@ -227,6 +293,7 @@ def question_of(state: Update) -> dict[str, Any]:
         "evidence": [[e.kind, e.verdict, e.issuer, e.digest] for e in checked.evidence],
         "operation": state.judged.op_id,
         "digest": state.judged.binding,
+        "operations": [list(part) for part in state.judged.parts],
     }
 
 
@@ -235,9 +302,17 @@ def _with(found: Update, **more: Any) -> Update:
     return Update(**{**known, **more})
 
 
-def build(journal: Journal, effect: BranchCommit | None = None) -> CompiledStateGraph[Update]:
-    """The graph over ``journal``; ``effect`` is what commits."""
-    steps = Steps(journal, effect or effect_of())
+def build(
+    journal: Journal, play: Play | None = None, commit: BranchCommit | None = None, *, folder: Path | None = None
+) -> CompiledStateGraph[Update]:
+    """The graph over ``journal``; ``commit`` is what moves the branch.
+
+    The forge lies in ``folder``, or beside the journal's file; where there is neither, nothing is published.
+    """
+    play = play if play is not None else Play()
+    first, *more = effects_of(journal, play, folder)
+    pull = more[0] if more else None
+    steps = Steps(journal, commit or first, pull, play)
     nodes: Sequence[Any] = [
         steps.read,
         steps.propose,
@@ -246,19 +321,35 @@ def build(journal: Journal, effect: BranchCommit | None = None) -> CompiledState
         steps.judge,
         steps.approve,
         steps.commit,
+        *([steps.publish] if pull is not None else []),
     ]
     graph = StateGraph(Update, name=NAME)
     for node in nodes:
         graph.add_node(node)
-    graph.add_edge(START, "read").add_edge("propose", "scope").add_edge("test", "judge").add_edge("commit", END)
-    for source, target in (("read", "propose"), ("scope", "test"), ("judge", "approve"), ("approve", "commit")):
+    graph.add_edge(START, "read").add_edge("propose", "scope").add_edge("test", "judge")
+    onward = [("read", "propose"), ("scope", "test"), ("judge", "approve"), ("approve", "commit")]
+    last = "publish" if pull is not None else "commit"
+    graph.add_edge(last, END)
+    for source, target in (*onward, *([("commit", "publish")] if pull is not None else [])):
         graph.add_conditional_edges(source, _unless_stopped(target), {target: target, "stopped": END})
     return graph.compile(checkpointer=journal)
 
 
-def effect_of() -> BranchCommit:
-    """The one effect of the demo, under its policy."""
-    return BranchCommit(policy=RULES)
+def effects_of(
+    journal: Journal, play: Play | None = None, folder: Path | None = None
+) -> tuple[BranchCommit, *tuple[DemoPull, ...]]:
+    """What the demo does to the world: move a branch and, where there is a forge, open a pull request."""
+    play = play if play is not None else Play()
+    path = getattr(journal, "path", None)
+    if folder is None and path is not None:
+        folder = forge_folder(path)
+    commit = DemoCommit(play, RULES)
+    return (commit,) if folder is None else (commit, DemoPull(Place(folder), play))
+
+
+def forge_folder(path: str | Path) -> Path:
+    """Where the forge of a journal lies: beside its file."""
+    return Path(path).resolve().parent / "demo-forge"
 
 
 def _unless_stopped(target: str) -> Callable[[Update], str]:
