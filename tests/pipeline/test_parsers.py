@@ -113,3 +113,23 @@ def test_a_parser_is_a_part_like_any_other() -> None:
     tree = structured(Point) | pure(lambda _: Point(x=0))
     assert run_sync(tree, "no") == Ok(Point(x=0))
     assert explain(structured(Point)).escapes == ("ParsingError",)
+
+
+class Crossed(enum.Enum):
+    A = "b"
+    B = "a"
+    UPPER = "C"
+    LOWER = "c"
+
+
+def test_a_members_value_counts_before_anothers_name() -> None:
+    parser = enum_member(Crossed)
+    told = [run_sync(parser, text).unwrap() for text in ("a", "b", "C", "c", "`upper`.")]
+    assert told == [Crossed.B, Crossed.A, Crossed.UPPER, Crossed.LOWER, Crossed.UPPER]
+
+
+def test_a_number_beyond_a_float_is_not_infinity() -> None:
+    for parser in (json_value(), structured(float)):
+        end = run_sync(parser, "1e999")
+        assert isinstance(end, Err)
+        assert "1e999" in end.error.message

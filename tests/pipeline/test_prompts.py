@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import msgspec
 import pydantic
@@ -212,3 +213,24 @@ def test_a_chat_prompt_is_held_against_its_class_too(parts: Any, said: str) -> N
 def test_variables_are_a_class_of_fields() -> None:
     with pytest.raises(ConfigurationError, match="not <class 'int'>"):
         prompt(int, "{x}")
+
+
+class Loose(TypedDict, total=False):
+    question: str
+
+
+@dataclass(frozen=True)
+class Tone:
+    LIMIT: ClassVar[int] = 3
+    tone: str
+
+
+class Tones(str, enum.Enum):  # noqa: UP042 - the older form, which many programs have
+    KIND = "kindly"
+
+
+def test_fields_are_those_that_every_value_has() -> None:
+    """Rows: S0-163."""
+    with pytest.raises(ConfigurationError, match="'question' of Loose may be missing"):
+        prompt(Loose, "{question}")
+    assert run_sync(prompt(Tone, "Say it {tone}"), Tone(Tones.KIND)) == Ok("Say it kindly")

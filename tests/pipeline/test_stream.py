@@ -376,3 +376,49 @@ async def test_a_script_can_be_listened_to() -> None:
 
     heard = Script().answer(ask, "42").stream(ask, "6 x 7")
     assert await heard.end() == Ok("42")
+
+
+async def test_a_stream_that_was_left_before_it_began_never_begins() -> None:
+    begun: list[int] = []
+    heard = stream(step(begun.append), 1)
+    await heard.aclose()
+    assert [event async for event in heard] == []
+    async with heard:
+        pass
+    await asyncio.sleep(0)
+    assert begun == []
+
+
+async def test_leaving_waits_for_what_is_closing_even_when_cancelled_meanwhile() -> None:
+    """Rows: S0-054."""
+    closed: list[str] = []
+    closing = asyncio.Event()
+
+    async def stay(_: int) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            closing.set()
+            await asyncio.sleep(0.02)
+            closed.append("stay")
+
+    heard = stream(step(stay), 1)
+    await anext(heard)
+    await anext(heard)
+    leaving = asyncio.create_task(heard.aclose())
+    await closing.wait()
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert closed == ["stay"]
+
+
+async def test_a_second_reader_at_the_same_time_is_refused() -> None:
+    async with stream(step(asyncio.sleep), 60) as heard:
+        await anext(heard)
+        await anext(heard)
+        first = asyncio.create_task(anext(heard))
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="two readers"):
+            await anext(heard)
+        first.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -79,7 +80,7 @@ class RetryPolicy(Struct, frozen=True):
     def __post_init__(self) -> None:
         for name in ("initial_interval", "backoff_factor", "max_interval"):
             value: object = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
                 raise _refuse(name, value, "a finite number, not negative")
         attempts: Any = self.max_attempts
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast, overload
 
 from lawful.core.errors import ConfigurationError, ToolError
 from lawful.core.failure import Failure
+from lawful.core.lazy import late
 from lawful.core.result import Result
 from lawful.core.retry import RetryPolicy
 from lawful.pipeline.nodes import (
@@ -128,9 +129,13 @@ def step(
     may be answered from a cache. ``acts=False``: it works on its input alone, so that it is both of these, and scripts
     and dry runs really call it. None of them goes with effects.
 
-    Raises: ConfigurationError, if what is said of it contradicts itself, or a blocking step is an ``async def``.
+    Raises: ConfigurationError, if what is said of it contradicts itself, if ``catch`` names what is no Exception
+    (cancellation and control signals are none) or ``error`` no Failure, or a blocking step is an ``async def``.
     """
     caught = (catch,) if isinstance(catch, type) else tuple(catch)
+    for kind in caught:
+        _is_kind("catch", kind, Exception, name)
+    _is_kind("error", error, Failure, name)
     if total and (caught or errors):
         raise _refuse(name or "step", "a total step has no errors: drop total=True, or catch and errors")
     if effects and (independent or cacheable or not acts):
@@ -140,7 +145,10 @@ def step(
         own = name or function_name(function)
         if blocking and is_async(function):
             raise _refuse(own, "an async function does not block: drop blocking=True")
-        said = () if total else None if errors is None else tuple(errors)
+        asks = wants_run(function)
+        if asks and not acts:
+            raise _refuse(own, "a step that takes the Run does not work on its input alone: drop acts=False")
+        said = () if total else None if errors is None else (*errors, *((error,) if caught else ()))
         return Lambda(
             function,
             own,
@@ -150,7 +158,7 @@ def step(
             error=error if caught else None,
             effects=tuple(effects),
             errors=said,
-            wants_run=wants_run(function),
+            wants_run=asks,
             independent=independent or not acts,
             cacheable=cacheable or not acts,
             acts=acts,
@@ -249,8 +257,8 @@ def timeout(inner: Pipeline[I, O], seconds: float) -> Pipeline[I, O]:
 
     Raises: ConfigurationError, if ``seconds`` is not a finite number above 0.
     """
-    if not 0 < seconds < math.inf:
-        raise _refuse("timeout", f"seconds must be a finite number above 0, not {seconds!r}")
+    if not 0 < seconds <= sys.float_info.max:
+        raise _refuse("timeout", f"seconds must be a finite number above 0, not {seconds!r:.80}")
     return Guarded(inner, Timeout(seconds))
 
 
@@ -270,6 +278,8 @@ class _Flat:
 
 def wants_run(function: object) -> bool:
     """Whether it has a second parameter that a caller must give."""
+    if hasattr(function, "__wrapped__") or hasattr(function, "func"):  # a decorated or a partial function
+        return _asks(late("inspect", "signature")(function).parameters.values())
     own = 0 if hasattr(function, "__code__") else 1  # a method and a callable object come with self
     code = getattr(function, "__code__", None)
     if code is None:
@@ -280,6 +290,17 @@ def wants_run(function: object) -> bool:
     if code is None:
         return False
     return code.co_argcount - own - len(getattr(function, "__defaults__", None) or ()) >= 2
+
+
+def _asks(parameters: Any) -> bool:
+    """Whether two of them must be given by their place."""
+    by_place = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return sum(one.default is one.empty for one in by_place) >= 2
+
+
+def _is_kind(what: str, kind: object, base: type, name: str) -> None:
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise _refuse(name or "step", f"{what} takes classes of {base.__name__}, not {kind!r}")
 
 
 def _refuse(name: str, message: str) -> ConfigurationError:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lawful.core.result import Err, Ok
 from lawful.pipeline.nodes import (
@@ -50,6 +51,12 @@ class _Typed(Struct, frozen=True):
     gives: Any = ANY
     first: str = ""
     last: str = ""
+    deep: int = 0
+    """How far pairs and lists nest in what it gives."""
+
+
+_DEEPEST = 32
+"""Types that nest deeper fit everything: Python compares and shows types by recursion."""
 
 
 def check(pipeline: Pipeline[Any, Any]) -> tuple[Miswired, ...]:
@@ -85,17 +92,27 @@ def _joined(node: Node, inside: list[_Typed], found: list[Miswired]) -> _Typed:
             return _chained(inside[0], inside[1], found)
         case Par():
             takes = _narrower(inside[0], inside[1], found)
-            return _Typed(takes, tuple[inside[0].gives, inside[1].gives], inside[0].first, inside[1].last)
+            gives = tuple[inside[0].gives, inside[1].gives]
+            return _nested(_Typed(takes, gives, inside[0].first, inside[1].last), inside)
         case Fallback():
             takes = _narrower(inside[0], inside[1], found)
-            return _Typed(takes, _either([inside[0].gives, inside[1].gives]), inside[0].first, inside[1].last)
+            gives, deep = _either([inside[0].gives, inside[1].gives]), max(one.deep for one in inside)
+            return _Typed(takes, gives, inside[0].first, inside[1].last, deep)
         case Branch(when):
             return _branch(_of(when, function_name(when)), inside, found)
         case Each():
             one = inside[0]
-            return _Typed(_list(one.takes, Sequence), _list(one.gives, list), one.first, one.last)
+            return _nested(_Typed(_list(one.takes, Sequence), _list(one.gives, list), one.first, one.last), inside)
         case Guarded():
             return inside[0]
+
+
+def _nested(whole: _Typed, inside: list[_Typed]) -> _Typed:
+    """``whole``, with what it gives one level deeper than its parts; too deep is nothing that is known."""
+    deep = 1 + max(one.deep for one in inside)
+    if deep > _DEEPEST:
+        return _Typed(ANY, ANY, whole.first, whole.last)
+    return replace(whole, deep=deep)
 
 
 def _chained(first: _Typed, then: _Typed, found: list[Miswired]) -> _Typed:
@@ -105,7 +122,7 @@ def _chained(first: _Typed, then: _Typed, found: list[Miswired]) -> _Typed:
         return first
     if not fits(first.gives, then.takes):
         found.append(Miswired(then.first, shown(then.takes), first.last, shown(first.gives)))
-    return _Typed(first.takes, then.gives, first.first, then.last)
+    return _Typed(first.takes, then.gives, first.first, then.last, then.deep)
 
 
 def _narrower(one: _Typed, other: _Typed, found: list[Miswired]) -> Any:
@@ -124,7 +141,8 @@ def _branch(when: _Typed, arms: list[_Typed], found: list[Miswired]) -> _Typed:
     takes = _Typed(when.takes, first=when.first)
     for arm in arms:
         takes = _Typed(_narrower(takes, arm, found), first=when.first)
-    return _Typed(takes.takes, _either([arm.gives for arm in arms]), when.first, arms[-1].last or when.first)
+    gives, deep = _either([arm.gives for arm in arms]), max(arm.deep for arm in arms)
+    return _Typed(takes.takes, gives, when.first, arms[-1].last or when.first, deep)
 
 
 def _either(kinds: list[Any]) -> Any:
@@ -213,5 +231,6 @@ def _fit_inside(have: type, need: type, given: tuple[Any, ...], wanted: tuple[An
 
 
 def shown(hint: Any) -> str:
-    """A type as people write it."""
-    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
+    """A type as people write it, cut where it is long."""
+    text = hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("typing.", "")
+    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
@@ -48,11 +48,11 @@ class CircuitBreaker:
     ) -> None:
         for name, value, good in (
             ("failures", failures, failures >= 1),
-            ("reset", reset, 0 <= reset < math.inf),
+            ("reset", reset, 0 <= reset <= sys.float_info.max),
             ("successes", successes, successes >= 1),
         ):
             if not good:
-                raise _refuse(name, value)
+                raise _refuse(name, value, "finite and not negative" if name == "reset" else "at least 1")
         self.component_id = component_id
         """The name by which JSON knows it."""
         self._failures, self._reset, self._successes = failures, reset, successes
@@ -87,8 +87,15 @@ class CircuitBreaker:
             return Permit(self._generation, True)
 
     def leave(self, permit: Permit, error: Exception | None = None) -> None:
-        """The call is over. What began before the state last changed tells nothing about it now."""
-        bad = error is not None and self._counts(error)
+        """The call is over. What began before the state last changed tells nothing about it now.
+
+        Raises: what ``counts`` raises; the call then tells nothing.
+        """
+        try:
+            bad = error is not None and self._counts(error)
+        except BaseException:
+            self.abandon(permit)
+            raise
         with self._lock:
             if permit.generation != self._generation:
                 return
@@ -119,9 +126,9 @@ class CircuitBreaker:
             self._opened = self._clock.monotonic()
 
 
-def _refuse(name: str, value: Any) -> ConfigurationError:
+def _refuse(name: str, value: Any, need: str) -> ConfigurationError:
     return ConfigurationError(
-        f"CircuitBreaker: {name} cannot be {value!r}",
+        f"CircuitBreaker: {name} must be {need}, not {value!r:.80}",
         component="pipeline",
         operation="breaker",
         details={"field": name},

@@ -7,7 +7,7 @@ from typing import Any, cast, get_args, get_origin
 
 from msgspec import Struct, to_builtins
 
-from lawful.core.errors import NetworkError, NodeTimeoutError, ValidationError
+from lawful.core.errors import ConfigurationError, NetworkError, NodeTimeoutError, ValidationError
 from lawful.core.failure import JSON, Failure
 from lawful.core.lazy import late
 from lawful.core.result import Err
@@ -15,6 +15,7 @@ from lawful.core.retry import RetryPolicy
 from lawful.pipeline.nodes import (
     Branch,
     Breaker,
+    Cached,
     Each,
     Fallback,
     Guard,
@@ -107,12 +108,13 @@ class _Reader:
             case Lambda(name=name, pure=pure, effects=effects) as leaf:
                 return (Step(name, "pure" if pure else "step", effects, _names(self._errors(leaf))),)
             case Prim(component) as leaf:
-                kind = str(getattr(component, "kind", "") or "component")
+                kind = _kind(component, "component")
                 return (Step(component.component_id, kind, _effects(component), _names(self._errors(leaf))),)
             case Branch(when):
-                return (Step(function_name(when), "choice", _effects(when), _names(self._asked(when))),)
+                return (Step(function_name(when), _kind(when, "choice"), _effects(when), _names(self._asked(when))),)
             case Guarded(_, Guard(before, after)):
-                return tuple(Step(name_of(one), "check", (), ("ValidationError",)) for one in (*before, *after))
+                asked = [(name_of(one), _checked(one)) for one in (*before, *after)]
+                return tuple(Step(name, _kind(f, "check"), _effects(f), ("ValidationError",)) for name, f in asked)
             case _:
                 return ()
 
@@ -127,7 +129,7 @@ class _Reader:
             case Id():
                 return _NONE
             case Guarded(_, policy):
-                return inside[0] | _added(policy)
+                return inside[0] | self._added(policy)
             case _:
                 # One set for a long chain of like steps: a union is made only where it adds something.
                 return inside[0] if len(inside) == 1 or inside[1] <= inside[0] else inside[0] | inside[1]
@@ -142,8 +144,24 @@ class _Reader:
             return _ANY
         return own if leaf.error is None else own | {leaf.error}
 
+    def _added(self, policy: object) -> Errors:
+        """The errors that a policy itself ends in."""
+        match policy:
+            case Timeout():
+                return frozenset({NodeTimeoutError})
+            case RateLimit(_, cost) if cost is not None:
+                return self._asked(cost) | {NetworkError, ConfigurationError}
+            case Breaker() | RateLimit():
+                return frozenset({NetworkError})
+            case Cached(key=key):
+                return frozenset({ValidationError}) | (_NONE if key is None else self._asked(key))
+            case Guard():
+                return frozenset({ValidationError})
+            case _:
+                return _NONE
+
     def _asked(self, function: Callable[..., Any]) -> Errors:
-        """The errors of a component or a branch's question, which may declare them in its attribute ``errors``."""
+        """The errors of a component or of what is asked of an input, which may declare them in its attribute ``errors``."""
         if getattr(function, "total", False):
             return _NONE
         declared = getattr(function, "errors", None)
@@ -158,6 +176,15 @@ class _Reader:
         return self._known[id(function)]
 
 
+def _kind(thing: object, otherwise: str) -> str:
+    return str(getattr(thing, "kind", "") or otherwise)
+
+
+def _checked(check: Pipeline[Any, Any]) -> object:
+    """The function that a guard was given."""
+    return getattr(check.run, "function", None) if isinstance(check, Lambda) else None
+
+
 def _effects(thing: object) -> tuple[str, ...]:
     return tuple(str(name) for name in getattr(thing, "effects", ()))
 
@@ -168,9 +195,11 @@ def _calls(node: Pipeline[Any, Any], inside: list[Calls]) -> Calls:
             return component_calls(component)
         case Id() | Lambda():
             return 0
-        case Branch():
+        case Branch(when):
             known = _known(inside)
-            return None if known is None else max(known)
+            return None if known is None else _sum([component_calls(when), max(known)])
+        case Guarded(_, Guard(before, after)):
+            return _sum([inside[0], *(component_calls(_checked(one)) for one in (*before, *after))])
         case Each():
             return 0 if inside[0] == 0 else None
         case Guarded(_, RetryPolicy(max_attempts=attempts)):
@@ -194,19 +223,6 @@ def _known(inside: list[Calls]) -> list[int] | None:
 def _sum(inside: list[Calls]) -> Calls:
     known = _known(inside)
     return None if known is None else sum(known)
-
-
-def _added(policy: object) -> Errors:
-    """The errors that a policy itself ends in."""
-    match policy:
-        case Timeout():
-            return frozenset({NodeTimeoutError})
-        case Breaker() | RateLimit():
-            return frozenset({NetworkError})
-        case Guard():
-            return frozenset({ValidationError})
-        case _:
-            return _NONE
 
 
 def annotated_errors(function: Callable[..., Any]) -> Errors | None:

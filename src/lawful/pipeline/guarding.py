@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -54,7 +55,8 @@ def cached(
     ``name`` says which computation it is and which version of it ("embed.v2"). ``key`` makes of an input what it is
     told apart by, where it is of a class that no codec knows. ``ttl`` is in seconds.
 
-    Raises: ConfigurationError, naming the step, unless every step in it is pure or said to be cacheable.
+    Raises: ConfigurationError, naming the step, unless every step in it is pure or said to be cacheable; for a name
+    that is empty, or a ``ttl`` that is no finite number above 0.
     """
     for node in walk(inner):
         if not _repeatable(node):
@@ -67,6 +69,13 @@ def cached(
             )
     if not name:
         raise ConfigurationError("cached() needs a name", component="pipeline", operation="cached")
+    if ttl is not None and not 0 < ttl <= sys.float_info.max:
+        raise ConfigurationError(
+            f"cached({name!r}): ttl must be a finite number of seconds above 0, not {ttl!r:.80}",
+            component="pipeline",
+            operation="cached",
+            details={"name": name},
+        )
     return Guarded(inner, Cached(cache, name, key, ttl))
 
 

@@ -23,7 +23,10 @@ from lawful.pipeline.scene import Adrift, Leaf, Scene
 def perform(leaf: Leaf, value: Any, scene: Scene, span: str) -> Any:
     """The step's own function or component, called."""
     if isinstance(leaf, Prim):
-        return _component(leaf, value, scene) if scene.heard else leaf.component(value)
+        component: Any = leaf.component
+        if getattr(component, "wants_run", False):
+            component = _with_run(component, scene, leaf)
+        return _component(leaf, component, value, scene) if scene.heard else component(value)
     function = leaf.run
     if leaf.wants_run:
         function = _with_run(function, scene, leaf)
@@ -143,18 +146,18 @@ async def _folded(chunks: AsyncIterator[Any], fold: Fold, scene: Scene, name: st
     return fold.end(made)
 
 
-def _component(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
+def _component(leaf: Prim[Any, Any], call: Callable[[Any], Any], value: Any, scene: Scene) -> Any:
     """A component that is listened to: by its own events, or by what it tells through the running attempt."""
     component = leaf.component
     events = getattr(component, "events", None)
     if events is not None:
         return _listened(events(value), scene, name_of(leaf))
     if getattr(component, "kind", "") == "model" and current_task.get() is None:
-        return _as_attempt(leaf, value, scene)
-    return component(value)
+        return _as_attempt(leaf, call, value, scene)
+    return call(value)
 
 
-async def _as_attempt(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
+async def _as_attempt(leaf: Prim[Any, Any], call: Callable[[Any], Any], value: Any, scene: Scene) -> Any:
     """A model outside a graph's run tells its pieces as if in a node's attempt, which here is this step."""
     run = SlotRun(run_id=scene.run_id, clock=scene.clock)
     waiting: Stream = Waiting(scene)
@@ -162,7 +165,8 @@ async def _as_attempt(leaf: Prim[Any, Any], value: Any, scene: Scene) -> Any:
     slot = Slot(run, name_of(leaf), name_of(leaf), 1)
     token = current_task.set(slot)
     try:
-        return await leaf.component(value)
+        answer = call(value)
+        return await answer if hasattr(answer, "__await__") else answer
     finally:
         slot.closed = True
         current_task.reset(token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import threading
 from typing import final
 
@@ -31,13 +31,10 @@ class RateLimiter:
     ) -> None:
         size = max(1.0, rate) if burst is None else burst
         for name, value in (("rate", rate), ("per", per), ("burst", size)):
-            if not 0 < value < math.inf:
-                raise ConfigurationError(
-                    f"RateLimiter: {name} must be a finite number above 0, not {value!r}",
-                    component="pipeline",
-                    operation="rate_limit",
-                    details={"field": name},
-                )
+            if not 0 < value <= sys.float_info.max:
+                raise _refuse(name, value, "a finite number above 0")
+        if max_wait is not None and not max_wait >= 0:
+            raise _refuse("max_wait", max_wait, "a number of seconds, or None")
         self.component_id = component_id
         """The name by which JSON knows it."""
         self._speed = rate / per
@@ -49,7 +46,12 @@ class RateLimiter:
         self._at = clock.monotonic()
 
     def reserve(self, cost: float = 1.0) -> float | None:
-        """Take ``cost`` now and give the seconds to wait before using it; None, with nothing taken, beyond ``max_wait``."""
+        """Take ``cost`` now and give the seconds to wait before using it; None, with nothing taken, beyond ``max_wait``.
+
+        Raises: ConfigurationError, with nothing taken, for a cost that is no finite number or negative.
+        """
+        if not 0 <= cost <= sys.float_info.max:
+            raise _refuse("cost", cost, "a finite number, not negative")
         with self._lock:
             now = self._clock.monotonic()
             self._tokens = min(self._size, self._tokens + (now - self._at) * self._speed)
@@ -64,3 +66,12 @@ class RateLimiter:
         """Return what was reserved and not used."""
         with self._lock:
             self._tokens = min(self._size, self._tokens + cost)
+
+
+def _refuse(name: str, value: object, need: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"RateLimiter: {name} must be {need}, not {value!r:.80}",
+        component="pipeline",
+        operation="rate_limit",
+        details={"field": name},
+    )

@@ -274,9 +274,9 @@ async def _in_line(policy: RateLimit, value: Any, scene: Scene) -> Failure | Non
     """Wait for one's turn; who is cancelled while he waits gives his place back."""
     try:
         cost = 1.0 if policy.cost is None else policy.cost(value)
+        wait = policy.limiter.reserve(cost)
     except Failure as error:
         return error
-    wait = policy.limiter.reserve(cost)
     if wait is None:
         return NetworkError(
             "the rate limit would make this call wait too long",

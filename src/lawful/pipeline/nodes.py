@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, final
 
 from lawful.core.errors import ConfigurationError, Error
 from lawful.core.failure import Failure
@@ -102,7 +102,7 @@ class Lambda(Pipeline[I, O]):
     total: bool = False
     """Never an error, though perhaps an effect."""
     blocking: bool = False
-    """Runs in a thread of its own."""
+    """Runs in a thread of the event loop's pool."""
     catch: tuple[type[Exception], ...] = ()
     """Exceptions that become an ``error`` in an Err; all others but a Failure are bugs and pass."""
     error: type[Failure] | None = None
@@ -293,8 +293,11 @@ _COROUTINE = 0x80 | 0x200
 
 
 def is_async(function: object) -> bool:
-    """Whether it is an ``async def``."""
-    code = getattr(function, "__code__", None)
+    """Whether it is an ``async def``, a partial of one, or an object whose call is one."""
+    while not hasattr(function, "__code__") and hasattr(function, "func"):
+        function = cast("Any", function).func
+    call = function if hasattr(function, "__code__") else getattr(type(function), "__call__", None)  # noqa: B004
+    code = getattr(call, "__code__", None)
     return bool(getattr(code, "co_flags", 0) & _COROUTINE)
 
 

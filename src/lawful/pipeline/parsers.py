@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -43,13 +44,20 @@ def _json(text: str) -> Result[Any, ParsingError]:
     if _depth(inner) > _DEEPEST:
         return _wrong("json", text, f"nested more than {_DEEPEST} levels deep")
     try:
-        return Ok(json.loads(inner, parse_constant=_no_constant, object_pairs_hook=_once_each))
+        return Ok(json.loads(inner, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once_each))
     except ValueError as error:
         return _wrong("json", text, str(error))
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is beyond what a float holds")
+    return value
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -105,16 +113,17 @@ def _errors(error: Any) -> list[dict[str, Any]]:
 
 
 def enum_member(kind: type[E]) -> Pipeline[str, E]:
-    """The member whose value or name the text is; case, blanks and a full stop around it do not count."""
-    known: dict[str, E] = {}
-    for member in kind:
-        known[member.name.casefold()] = member
-        known[str(member.value).casefold()] = member
+    """The member whose value, or else whose name, the text is; case, blanks and a full stop around it do not count,
+    unless case alone tells two values apart."""
+    known = {member.name.casefold(): member for member in kind}
+    known |= {str(member.value).casefold(): member for member in kind}
+    exact = {str(member.value): member for member in kind}
     name = f"enum {kind.__name__}"
 
     def read(text: str) -> Result[E, ParsingError]:
-        said = text.strip().strip("\"'`.").casefold()
-        found = known.get(said)
+        plain = text.strip().strip("\"'`.")
+        said = plain.casefold()
+        found = exact.get(plain, known.get(said))
         if found is None:
             return _wrong(name, text, f"{text.strip()!r:.80} is none of its members.{nearest(said, known)}")
         return Ok(found)

@@ -58,7 +58,9 @@ class Pipe:
         self._wake()
 
     async def take(self) -> Any:
-        """The next item. Raises: StopAsyncIteration, at the end."""
+        """The next item. Raises: StopAsyncIteration, at the end; RuntimeError, where another already waits for it."""
+        if self._reader is not None and not self._reader.done():
+            raise RuntimeError("two readers wait for the same stream: start one for each")
         items = self._items
         while not items:
             if self._ended or self.closed:

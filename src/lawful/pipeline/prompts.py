@@ -184,7 +184,7 @@ def _is_plain(hint: Any) -> bool:
 
 def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
-        return str(value)
+        return str.__str__(value)  # of a member of a str enum its text, not its name
     if value is None:
         return ""
     if type(value) in _PLAIN:

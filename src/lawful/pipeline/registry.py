@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from lawful.core.errors import ConfigurationError
 from lawful.core.failure import nearest
-from lawful.pipeline.build import Stepper
+from lawful.pipeline.build import Stepper, wants_run
 from lawful.pipeline.nodes import Component, Pipeline, Prim
 
 I = TypeVar("I")
@@ -28,7 +28,7 @@ class Named(Generic[I, O]):
     """A function under a registered name."""
 
     component_id: str
-    run: Callable[[I], O]
+    run: Callable[..., O]
     effects: tuple[str, ...] = ()
     errors: tuple[type[Exception], ...] | None = None
     total: bool = False
@@ -36,9 +36,11 @@ class Named(Generic[I, O]):
     model_calls: int | None = 0
     independent: bool = False
     cacheable: bool = False
+    wants_run: bool = False
+    """Its second parameter is the `Run`."""
 
-    def __call__(self, value: I, /) -> O:
-        return self.run(value)
+    def __call__(self, value: I, /, *run: Any) -> O:
+        return self.run(value, *run)
 
 
 class Registry:
@@ -88,7 +90,10 @@ class Registry:
             raise refuse(f"component {name!r} with effects is neither independent nor cacheable", name)
 
         def make(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
-            named = Named[Any, Any](name, function, tuple(effects), said, total, kind, calls, independent, cacheable)
+            asks = wants_run(function)
+            named = Named[Any, Any](
+                name, function, tuple(effects), said, total, kind, calls, independent, cacheable, asks
+            )
             self._put(name, named)
             return Prim(named)
 
@@ -103,11 +108,21 @@ class Registry:
         """
 
         def make(function: Callable[[I], O]) -> Named[I, O]:
-            named = Named(name, function, errors=None if errors is None else tuple(errors), total=total)
+            named = Named[I, O](name, function, errors=None if errors is None else tuple(errors), total=total)
             self._put(name, named)
             return named
 
         return make
+
+    def function(self, name: str, place: str) -> Any:
+        """The component of that name, which can be called.
+
+        Raises: ConfigurationError, naming the place, for a cache or another thing that is only kept; as `find`.
+        """
+        found = self.find(name)
+        if not callable(found):
+            raise refuse(f"{place}: {name!r} is a {type(found).__name__}, which nobody can call", name)
+        return found
 
     def find(self, name: str) -> Any:
         """The component of that name.

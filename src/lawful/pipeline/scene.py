@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from typing import Any, Generic, TypeAlias, TypeVar, cast, final
 
 from lawful.core import events as ev
 from lawful.core.clock import SYSTEM, Clock
@@ -183,15 +183,21 @@ def needs(pipeline: Pipeline[Any, Any]) -> tuple[tuple[str, Any], ...]:
     """The steps that ask for an environment, by name, with the type that each annotates; remembered in the pipeline."""
     held: dict[str, Any] = vars(pipeline)
     if "_needs" not in held:
-        asking = (node for node in walk(pipeline) if isinstance(node, Lambda) and node.wants_run)
+        asking = ((name_of(node), run) for node in walk(pipeline) if (run := _asking(node)) is not None)
         held["_needs"] = tuple(
-            {(node.name, id(kind)): (node.name, kind) for node in asking for kind in _env_of(node)}.values()
+            {(name, id(kind)): (name, kind) for name, run in asking for kind in _env_of(run)}.values()
         )
     return held["_needs"]
 
 
-def _env_of(leaf: Lambda[Any, Any]) -> tuple[Any, ...]:
-    plain = leaf.run if hasattr(leaf.run, "__code__") else type(leaf.run).__call__
+def _asking(node: Pipeline[Any, Any]) -> Any:
+    """The function of a leaf that takes the `Run`, else None."""
+    part = node if isinstance(node, Lambda) else node.component if isinstance(node, Prim) else None
+    return cast("Any", part).run if getattr(part, "wants_run", False) else None
+
+
+def _env_of(function: Any) -> tuple[Any, ...]:
+    plain = function if hasattr(function, "__code__") else type(function).__call__
     try:
         hints: dict[str, Any] = late("typing", "get_type_hints")(plain)
     except (NameError, TypeError, AttributeError):  # a type that is there for the checker only

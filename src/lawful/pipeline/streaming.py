@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any, Generic, TypeVar, cast, final, overload
 
 from lawful.core import events as ev
-from lawful.core.errors import Error, RunnableError
+from lawful.core.errors import ConfigurationError, Error, RunnableError
 from lawful.core.result import Err, Result
 from lawful.core.signals import ControlSignal, GraphInterrupt
 from lawful.pipeline.build import wants_run
@@ -34,8 +34,12 @@ def stream(
     ``buffer`` events are not taken. Leaving the block cancels what still runs and waits until it is closed. What the run
     comes to is in ``result`` at the end, and is what `run` gives.
 
-    Raises (while iterating): what `run` raises, after the events before it.
+    Raises: ConfigurationError, if ``buffer`` is less than 1; while iterating what `run` raises, after the events before it.
     """
+    if buffer < 1:
+        raise ConfigurationError(
+            f"stream: buffer must be at least 1, not {buffer}", component="pipeline", operation="stream"
+        )
     return Stream(pipeline, value, Scene(perform, env, pipe=Pipe(buffer)))
 
 
@@ -90,6 +94,8 @@ class Stream(Generic[O_co]):
         return self
 
     async def __anext__(self) -> ev.Event:
+        if self._task is None and self._pipe.closed:  # left before it began
+            raise StopAsyncIteration
         task = self._start()
         try:
             return await self._pipe.take()
@@ -100,14 +106,15 @@ class Stream(Generic[O_co]):
             raise
 
     async def __aenter__(self) -> Stream[O_co]:
-        self._start()
+        if not self._pipe.closed:
+            self._start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Stop the run if it goes on, and wait until everything beneath is closed.
+        """Stop the run if it goes on, and wait until everything beneath is closed, even if cancelled meanwhile.
 
         Raises: a control signal or a bug that came up meanwhile.
         """
@@ -115,11 +122,18 @@ class Stream(Generic[O_co]):
         task = self._task
         if task is None or task.done():
             return
+        cancelled: asyncio.CancelledError | None = None
         task.cancel()
-        await asyncio.wait([task])
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            raise error
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        found = None if task.cancelled() else task.exception()
+        if found is not None:
+            raise found
+        if cancelled is not None:
+            raise cancelled
 
     def __del__(self) -> None:
         task, loop = self._task, self._loop

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import is_dataclass
 from typing import Any, cast, get_type_hints
 
 from lawful.core.errors import ConfigurationError, nearest
@@ -56,11 +56,18 @@ def _refuse(template: str, at: int, what: str) -> ConfigurationError:
 def fields_of(kind: type[Any]) -> dict[str, Any]:
     """The fields of a class of variables, with their types: dataclass, TypedDict, NamedTuple, Struct, pydantic model.
 
-    Raises: ConfigurationError, if it is none of these.
+    Raises: ConfigurationError, if it is none of these, or a TypedDict with keys that may be missing.
     """
+    loose: Sequence[str] = sorted(getattr(kind, "__optional_keys__", ()))
+    if loose:
+        raise ConfigurationError(
+            f"a prompt needs every variable: {loose[0]!r} of {kind.__name__} may be missing; require it, as str | None",
+            component="pipeline",
+            operation="prompt",
+        )
     found: Sequence[str] | None = None
-    if is_dataclass(kind):
-        found = tuple(cast("Any", kind).__dataclass_fields__)
+    if dataclasses.is_dataclass(kind):
+        found = tuple(field.name for field in dataclasses.fields(kind))  # without its ClassVars
     for name in ("model_fields", "__pydantic_fields__", "__struct_fields__", "_fields"):
         if found is None and hasattr(kind, name):
             found = tuple(getattr(kind, name))

@@ -90,19 +90,24 @@ def from_json(told: Mapping[str, Any], registry: Registry) -> Pipeline[Any, Any]
 
     Raises: ConfigurationError, naming the node and what is wrong with it; nothing is built by halves.
     """
-    nodes = told.get("nodes")
-    if told.get("version") != VERSION or not isinstance(nodes, list) or not nodes:
+    said = cast("Mapping[str, Any]", told if isinstance(cast("Any", told), Mapping) else {})
+    nodes = said.get("nodes")
+    if said.get("version") != VERSION or not isinstance(nodes, list) or not nodes:
         raise refuse(f"not a pipeline of version {VERSION}", "pipeline")
     made: list[Pipeline[Any, Any]] = []
+    loose: set[int] = set()
     for at, one in enumerate(cast("list[Any]", nodes)):
-        made.append(_read(one, made, registry, at))
+        made.append(_read(one, made, registry, at, loose))
+        loose.add(at)
+    if len(loose) > 1:
+        raise refuse(f"node {min(loose)} is no part of the whole", f"node {min(loose)}")
     return made[-1]
 
 
 _PARTS = {"Id": 0, "Prim": 0, "Seq": 2, "Par": 2, "Fallback": 2, "Each": 1, "Guarded": 1}
 
 
-def _read(one: Any, made: list[Pipeline[Any, Any]], registry: Registry, at: int) -> Pipeline[Any, Any]:
+def _read(one: Any, made: list[Pipeline[Any, Any]], registry: Registry, at: int, loose: set[int]) -> Pipeline[Any, Any]:
     place = f"node {at}"
     if not isinstance(one, dict):
         raise refuse(f"{place} is not an object", place)
@@ -114,7 +119,7 @@ def _read(one: Any, made: list[Pipeline[Any, Any]], registry: Registry, at: int)
     if not isinstance(cases, list):
         raise refuse(f"{place}: cases is a list", place)
     need = _PARTS.get(kind, len(cast("list[Any]", cases)) + 1)
-    return _made(said, kind, [made[i] for i in _places(said, need, at)], registry, place)
+    return _made(said, kind, [made[i] for i in _places(said, need, at, loose)], registry, place)
 
 
 def _made(
@@ -122,12 +127,9 @@ def _made(
 ) -> Pipeline[Any, Any]:
     match kind:
         case "Prim":
-            return Prim(registry.find(str(said.get("component"))))
+            return Prim(registry.function(str(said.get("component")), place))
         case "Branch":
-            cases = [_case(case, place) for case in said.get("cases", [])]
-            arms = tuple(zip(cases, inside[:-1], strict=True))
-            when = Constant(_case(said["always"], place)) if "always" in said else registry.find(str(said.get("when")))
-            return Branch(when, cast("Any", arms), inside[-1])
+            return _choice_made(said, inside, registry, place)
         case "Each":
             at_once = said.get("at_once")
             if type(at_once) is not int or at_once < 1:
@@ -149,11 +151,26 @@ def _made(
             return Fallback(inside[0], inside[1])
 
 
-def _places(said: dict[str, Any], need: int, at: int) -> list[int]:
-    """The places of a node's parts, all of them before its own."""
+def _choice_made(
+    said: dict[str, Any], inside: list[Pipeline[Any, Any]], registry: Registry, place: str
+) -> Pipeline[Any, Any]:
+    cases = [_case(case, place) for case in said.get("cases", [])]
+    if "always" in said:
+        when: Any = Constant(_case(said["always"], place))
+    else:
+        when = registry.function(str(said.get("when")), place)
+    return Branch(when, cast("Any", tuple(zip(cases, inside[:-1], strict=True))), inside[-1])
+
+
+def _places(said: dict[str, Any], need: int, at: int, loose: set[int]) -> list[int]:
+    """The places of a node's parts, all before its own; none is a part twice, or a short text would be a vast tree."""
     found: Any = said.get("parts", [])
     if isinstance(found, list) and len(cast("list[Any]", found)) == need:
         places = cast("list[Any]", found)
-        if all(type(place) is int and 0 <= place < at for place in places):
+        if all(type(place) is int and place in loose for place in places) and len(set(places)) == need:
+            loose.difference_update(places)
             return places
-    raise refuse(f"node {at} needs {need} parts, each the place of a node before it, not {found!r}", f"node {at}")
+    raise refuse(
+        f"node {at} needs {need} parts, each the place of a node before it that is no part yet, not {found!r:.200}",
+        f"node {at}",
+    )

@@ -47,7 +47,7 @@ def policy_read(said: Any, inner: Pipeline[Any, Any], registry: Registry, place:
         keys = set(told)
         if keys == {"seconds"}:
             return timeout(inner, _number(told["seconds"], place))
-        if keys == set(_WAITS):
+        if keys == set(_WAITS) and isinstance(told["jitter"], bool):
             return retry(inner, RetryPolicy(**told))
         if keys <= {"breaker", "rate_limit", "cost", "cache", "name", "ttl", "key", "before", "after"}:
             found = _shared(told, inner, registry, place)
@@ -67,17 +67,17 @@ def _shared(
     if keys == {"breaker"}:
         return Guarded(inner, Breaker(_found(registry, told["breaker"], CircuitBreaker, place)))
     if keys - {"cost"} == {"rate_limit"}:
-        cost = registry.find(str(told["cost"])) if "cost" in told else None
+        cost = registry.function(str(told["cost"]), place) if "cost" in told else None
         return Guarded(inner, RateLimit(_found(registry, told["rate_limit"], RateLimiter, place), cost))
-    if keys - {"key"} == {"cache", "name", "ttl"}:
-        key = registry.find(str(told["key"])) if "key" in told else None
+    if keys - {"key"} == {"cache", "name", "ttl"} and isinstance(told["name"], str):
+        key = registry.function(str(told["key"]), place) if "key" in told else None
         cache = registry.find(str(told["cache"]))
         if not hasattr(cache, "put"):
             raise refuse(f"{place}: {told['cache']!r} is no cache", place)
         ttl = None if told["ttl"] is None else _number(told["ttl"], place)
-        return cached(inner, cache, name=str(told["name"]), key=key, ttl=ttl)
+        return cached(inner, cache, name=told["name"], key=key, ttl=ttl)
     if keys == {"before", "after"} and all(isinstance(told[side], list) for side in keys):
-        before, after = ([registry.find(str(name)) for name in told[side]] for side in ("before", "after"))
+        before, after = ([registry.function(str(name), place) for name in told[side]] for side in ("before", "after"))
         return guard(inner, before=before, after=after)
     return None
 

@@ -10,7 +10,7 @@ from lawful.core.failure import nearest
 from lawful.core.result import Result
 from lawful.pipeline.guarding import Checked
 from lawful.pipeline.machine import started
-from lawful.pipeline.nodes import Lambda, Pipeline, name_of
+from lawful.pipeline.nodes import Branch, Guard, Guarded, Lambda, Pipeline, name_of
 from lawful.pipeline.pipe import Pipe
 from lawful.pipeline.scene import Leaf, Scene
 from lawful.pipeline.streaming import Stream
@@ -27,8 +27,8 @@ class Untold(AssertionError):
 class Script:
     """Answers for the steps and components of a pipeline, in place of what they would do.
 
-    Pure functions, steps that say ``acts=False`` (parsers do), the questions of branches and the checks of guards are
-    run as they are.
+    Pure functions and the questions of branches are run as they are; so are steps that say ``acts=False`` (parsers do)
+    and the checks of guards, unless they are given an answer.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Script:
         """As `lawful.pipeline.run`, from the answers alone; may be called again, with the answers that are left.
 
         Raises: Untold, at the first step that has no answer, and before anything runs for an answer to a step that
-        this pipeline does not have.
+        this pipeline does not have, to a pure function, or to the question of a branch.
         """
         self._known(pipeline)
         return await started(pipeline, value, self._scene(env))
@@ -75,8 +75,17 @@ class Script:
         self.waits.append(seconds)
 
     def _known(self, pipeline: Pipeline[Any, Any]) -> None:
-        steps = {name for node in walk(pipeline) if (name := name_of(node))}
+        steps, as_it_is = set[str](), set[str]()
+        for node in walk(pipeline):
+            names = as_it_is if isinstance(node, Branch) or (isinstance(node, Lambda) and node.pure) else steps
+            names.add(name_of(node))
+            if isinstance(node, Guarded) and isinstance(node.policy, Guard):
+                steps.update(map(name_of, (*node.policy.before, *node.policy.after)))
         for name in (*self._answers, *self._functions):
+            if name not in steps and name in as_it_is:
+                raise Untold(
+                    f"the script answers {name!r}, a pure function or the question of a branch, which runs as it is"
+                )
             if name not in steps:
                 raise Untold(f"the script answers {name!r}, which is no step of this pipeline.{nearest(name, steps)}")
 
