@@ -132,10 +132,7 @@ def step(
     Raises: ConfigurationError, if what is said of it contradicts itself, if ``catch`` names what is no Exception
     (cancellation and control signals are none) or ``error`` no Failure, or a blocking step is an ``async def``.
     """
-    caught = (catch,) if isinstance(catch, type) else tuple(catch)
-    for kind in caught:
-        _is_kind("catch", kind, Exception, name)
-    _is_kind("error", error, Failure, name)
+    caught = _caught(catch, error, name)
     if total and (caught or errors):
         raise _refuse(name or "step", "a total step has no errors: drop total=True, or catch and errors")
     if effects and (independent or cacheable or not acts):
@@ -145,8 +142,7 @@ def step(
         own = name or function_name(function)
         if blocking and is_async(function):
             raise _refuse(own, "an async function does not block: drop blocking=True")
-        asks = wants_run(function)
-        if asks and not acts:
+        if not acts and wants_run(function):
             raise _refuse(own, "a step that takes the Run does not work on its input alone: drop acts=False")
         said = () if total else None if errors is None else (*errors, *((error,) if caught else ()))
         return Lambda(
@@ -158,7 +154,7 @@ def step(
             error=error if caught else None,
             effects=tuple(effects),
             errors=said,
-            wants_run=asks,
+            wants_run=wants_run(function),
             independent=independent or not acts,
             cacheable=cacheable or not acts,
             acts=acts,
@@ -296,6 +292,15 @@ def _asks(parameters: Any) -> bool:
     """Whether two of them must be given by their place."""
     by_place = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     return sum(one.default is one.empty for one in by_place) >= 2
+
+
+def _caught(catch: Any, error: object, name: str) -> tuple[type[Exception], ...]:
+    """What a step catches, in a row; no signal and no cancellation may be among it."""
+    kinds = (catch,) if isinstance(catch, type) else tuple(catch)
+    for kind in kinds:
+        _is_kind("catch", kind, Exception, name)
+    _is_kind("error", error, Failure, name)
+    return kinds
 
 
 def _is_kind(what: str, kind: object, base: type, name: str) -> None:
