@@ -14,7 +14,7 @@ from support.tree import ROOT, environment
 
 pytestmark = pytest.mark.integration
 
-NEEDS = {"encryption": "cryptography"}
+NEEDS = {"encryption": "cryptography", "mcp_serve": "mcp", "mcp_client": "mcp", "mcp_trust": "mcp"}
 """Examples that show an extra, and the package that comes with it."""
 
 

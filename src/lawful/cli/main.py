@@ -16,6 +16,8 @@ from lawful.cli.draw import draw
 from lawful.cli.history import history, show, threads
 from lawful.cli.ledger import ledger, policy
 from lawful.cli.ledger_words import words
+from lawful.cli.mcp import mcp
+from lawful.cli.mcp import words as mcp_words
 from lawful.cli.run import answer, recover
 from lawful.cli.upgrade import upgrade
 from lawful.core.errors import Failure, nearest
@@ -81,6 +83,7 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     one.add_argument("graph", nargs="?", metavar="module:name", help="a graph of yours; the demo's if not given")
     one.add_argument("--words", action="store_true", help="in words instead")
     _upgrade(verbs.add_parser("upgrade", help="which paused threads new code can go on with", allow_abbrev=False))
+    mcp_words(verbs.add_parser("mcp", help="serve tools by MCP; look at and accept servers", allow_abbrev=False))
     return top, tuple(verbs.choices)
 
 
@@ -149,6 +152,7 @@ _VERBS = {
     "policy": policy,
     "draw": draw,
     "upgrade": upgrade,
+    "mcp": mcp,
 }
 
 

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from lawful.core.errors import ConfigurationError, InternalError
@@ -81,12 +82,20 @@ class Portal:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``, which runs with this thread's context variables; an interrupt cancels it."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self.submit(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin ``work`` there; what is given can be waited for in any thread or, wrapped, in any loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Stop the loop without waiting for its thread."""
+        self._finalizer()
 
     def close(self) -> None:
         """Stop the loop and wait for the thread."""
