@@ -14,9 +14,10 @@ from lawful.core.lazy import late
 from lawful.core.secret import Secret
 from lawful.mcp.address import Address, address_of, name_of
 from lawful.mcp.content import Answer, answer_of, plain, receipt_of
-from lawful.mcp.lock import EffectClass, Lock, LockedServer, locked_tool
+from lawful.mcp.listing import pages, taken
+from lawful.mcp.lock import EffectClass, Lock, LockedServer
 from lawful.mcp.owner import Owner
-from lawful.mcp.tools import class_of, raise_error, tool_of
+from lawful.mcp.tools import raise_error
 from lawful.mcp.transport import Complaints, opened
 from lawful.models.portal import Portal
 from lawful.tools.toolset import Toolset
@@ -37,9 +38,6 @@ else:
 T = TypeVar("T")
 Elicit = Callable[..., Coroutine[Any, Any, Any]]
 """As the SDK's ``elicitation_callback``: context and parameters in, result out; runs in the connection's own loop."""
-
-PAGES = 1000
-"""Pages of one listing that are read at most."""
 
 
 def connect(
@@ -296,7 +294,7 @@ class Connection:
         if caps.tools is None:
             self._take([])
         else:
-            self._take(await _pages(client, "list_tools", "tools"))
+            self._take(await pages(client, "list_tools", "tools"))
 
     async def watch(self, client: Any) -> None:
         """Hear of changed tools where the newer protocol asks for a subscription."""
@@ -323,36 +321,16 @@ class Connection:
 
     async def _relist(self) -> None:
         work = self._owned().ask
-        self._take(await work("tools", lambda c: _pages(c, "list_tools", "tools"), timeout=self.timeout, again=True))
+        self._take(await work("tools", lambda c: pages(c, "list_tools", "tools"), timeout=self.timeout, again=True))
 
     def _take(self, listed: Sequence[dict[str, Any]]) -> None:
         """Hold the listing against the lock, and make tools of it. Raises: ServerChanged; then the old ones stay unusable."""
-        classes: dict[str, EffectClass] = {
-            str(one["name"]): class_of(one, self.trusted, self._declare.get(str(one["name"]))) for one in listed
-        }
-        for name in self._declare:
-            if name not in classes:
-                raise ConfigurationError(
-                    f"MCP server {self.name!r} has no tool {name!r} to declare.{nearest(name, classes)}",
-                    component=f"mcp:{self.name}",
-                    operation="declare",
-                )
-        entries = {str(one["name"]): locked_tool(one, classes[str(one["name"])]) for one in listed}
+        found = taken(self, listed, self.trusted, self._declare)
         if self._lock is not None:
             version = f"{self._info['name']} {self._info['version']}".strip()
-            self._lock.check(self.name, LockedServer(version, entries), accept=self._accept)
+            self._lock.check(self.name, LockedServer(version, found.entries), accept=self._accept)
             self._accept = False
-        self._tools = Toolset(
-            tool_of(
-                self,
-                one,
-                classes[name],
-                known=self.trusted or name in self._declare,
-                version=entries[name].schema[:16],
-            )
-            for name, one in ((str(one["name"]), one) for one in listed)
-        )
-        self._classes, self._changed = classes, None
+        self._tools, self._classes, self._changed = found.tools, found.classes, None
 
     def _class(self, tool: str) -> EffectClass:
         if self._tools is not None and tool not in self._classes:
@@ -385,7 +363,7 @@ class Connection:
         return await owner.ask(what, work, timeout=self.timeout, again=again)
 
     async def _listing(self, verb: str, field: str) -> list[dict[str, Any]]:
-        return await self._ask(field, lambda client: _pages(client, verb, field), again=True)
+        return await self._ask(field, lambda client: pages(client, verb, field), again=True)
 
     # Between loops
 
@@ -401,19 +379,3 @@ class Connection:
 
     def _here(self, work: Coroutine[Any, Any, T]) -> T:
         return contextvars.Context().run(self._loop().run, work)
-
-
-async def _pages(client: Any, verb: str, field: str) -> list[dict[str, Any]]:
-    """A listing, page by page. Raises: ToolError, for a server whose pages never end."""
-    found: list[dict[str, Any]] = []
-    cursor: str | None = None
-    seen: set[str] = set()
-    while True:
-        page = await getattr(client, verb)(cursor=cursor)
-        found.extend(plain(one) for one in getattr(page, field))
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-        if cursor in seen or len(seen) >= PAGES:
-            raise ToolError(f"the pages of {field} never end", component="mcp", operation="list")
-        seen.add(cursor)
