@@ -425,7 +425,7 @@ def test_recovery_settles_dead_claims_and_never_sends(journal: Journal) -> None:
     Ledger(journal).plan(publish.plan(ACME))
     _claim_and_die(journal, publish)
     stranger = recover_sync(journal)
-    assert [(row.op_id, row.state) for row in stranger.left] == [(OP, "InFlight")]
+    assert [(row.op_id, row.state) for row in stranger.left] == [(OP, "Unknown")]
     assert "was not given" in stranger.left[0].reason
     report = recover_sync(journal, [publish])
     assert [(row.op_id, row.state) for row in report.settled] == [(OP, "Succeeded")]

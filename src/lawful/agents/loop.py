@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -9,13 +10,16 @@ from typing import Any
 from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, around, checked, hooked
 from lawful.agents.shape import Shape, shape_of
 from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, this_turn, turn_at
+from lawful.core.context import current_task
 from lawful.core.errors import AgentError, ConfigurationError, EmptyInputError, ParsingError
 from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, fresh_id, system
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START, Send
 from lawful.graph.compiled import CompiledStateGraph
+from lawful.graph.notes import anoted
 from lawful.models.port import ChatModel
+from lawful.models.recorded import Recorded, reply_of, stored
 from lawful.models.values import Reply, Request, ToolSpec, Usage
 from lawful.tools.dispatch import OnError, Outcome, dispatch
 from lawful.tools.facts import Facts
@@ -270,7 +274,14 @@ def _tally_of(state: AgentState, messages: Sequence[Message], begin: int) -> Tal
 
 
 async def _call_model(ask: ModelAsk) -> Reply:
-    return await ask.model.ainvoke(ask.request)
+    """One answer, noted: a node that runs again after a pause is not billed again, and a replay asks no model."""
+    model, request = ask.model, ask.request
+    if isinstance(model, Recorded):
+        return await model.ainvoke(request)
+    last = request.messages[-1].text if request.messages else ""
+    told = f"{model.component_id}\x1f{len(request.messages)}\x1f{last}\x1f{[tool.name for tool in request.tools]}"
+    digest = hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return await anoted(current_task.get(), "model", digest, lambda: model.ainvoke(request), stored, reply_of)
 
 
 def all_calls(message: Message) -> list[ToolCall]:

@@ -110,6 +110,8 @@ class Slot:
     visit: int
     """How often this step key was planned in this lineage, from 1: the ledger's occurrence."""
     signal: ControlSignal | None = None
+    fault: BaseException | None = None
+    """A failure that wins over any signal: the attempt broke a rule of asking, or a replay has no answer for it."""
     closed: bool = False
     planned: bool = False
     """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
@@ -157,6 +159,10 @@ class Slot:
         self.node = node
         self.step_key = step_key
         self.visit = visit
+
+    def unwritten(self) -> list[Any]:
+        """Records of what node code was told by the world that no commit has taken along yet; they are the caller's then."""
+        return []
 
     def count(self, kind: str) -> int:
         """0, 1, 2...: the call index of the next unnamed thing of ``kind`` in this attempt."""

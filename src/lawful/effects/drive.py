@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast
 
 from lawful.core.errors import ConfigurationError, Failure, StoreError
 from lawful.effects.capability import Seen, Unavailable
-from lawful.effects.protocol import Call, Do, Ended, Look, Step, Steps
+from lawful.effects.replies import Ended
+from lawful.effects.steps import Call, Do, Look, Step, Steps
 from lawful.journal.port import Journal
 
 R = TypeVar("R")

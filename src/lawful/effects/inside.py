@@ -16,11 +16,10 @@ from lawful.core.errors import (
     EffectDenied,
     EffectRefused,
     OperationConflict,
-    ReplayGap,
     ToolError,
 )
 from lawful.core.questions import Approved, Principal, Question, id_of, recovery_id
-from lawful.core.replay import recorded_in
+from lawful.core.replay import gap, recorded_in
 from lawful.core.signals import GraphInterrupt, OutcomeUnknown, latch
 from lawful.effects import events as ev
 from lawful.effects import states as st
@@ -44,11 +43,13 @@ from lawful.effects.outcomes import (
     Unknown,
 )
 from lawful.effects.presence import claimant_of
-from lawful.effects.protocol import Do, Kit, Steps, execute
+from lawful.effects.protocol import execute
 from lawful.effects.recover import RECOVERED
 from lawful.effects.states import State
+from lawful.effects.steps import Do, Kit, Steps
 from lawful.effects.telling import outcome_of
 from lawful.journal.port import EffectTx
+from lawful.journal.records import Batch
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -100,6 +101,10 @@ def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]
     slot.plans()
     if recorded_in(slot.run) is not None:
         return (yield Do(lambda: _from_record(slot, kit, intent)))
+    notes = slot.unwritten()
+    if notes:  # the intent may be made of them, so they are as durable before it is
+        batch = Batch(slot.run.thread or "", tuple(notes), slot.run.root.lease, durable=True)
+        yield Do(lambda: kit.journal.commit(batch))
     return (yield from _told(slot, kit, intent))
 
 
@@ -244,13 +249,12 @@ def _record(
 def _from_record(slot: Slot, kit: Kit, intent: Intent[Any, R]) -> Outcome[R]:
     """The recorded outcome. Raises: ReplayGap, where there is none, or one of other arguments."""
     state = kit.journal.read(lambda tx: load(tx, intent.op_id))
-    told = {"op_id": intent.op_id, "node": slot.node}
     if not isinstance(state, (*st.TERMINAL, st.Refused)):
         why = f"the record has no outcome of operation {intent.op_id}: it is {st.name_of(state)}"
-        raise ReplayGap(why, component="effects", operation=f"node {slot.node!r}", details=told)
+        raise gap(slot, why)
     if state.facts.intent.args_hash != intent.args_hash:
         why = f"operation {intent.op_id} is recorded with other arguments: {state.facts.intent.args!r:.200}"
-        raise ReplayGap(why, component="effects", operation=f"node {slot.node!r}", details=told)
+        raise gap(slot, why)
     return outcome_of(state, intent, None)
 
 

@@ -26,9 +26,11 @@ from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import Outcome
 from lawful.effects.policy import OPEN, Policy
 from lawful.effects.presence import presence
-from lawful.effects.protocol import Kit, execute, plan, settle_unknown, totals_of
+from lawful.effects.protocol import execute, plan, totals_of
+from lawful.effects.reconciling import settle_unknown
 from lawful.effects.spool import Spool
 from lawful.effects.states import OPEN as OPEN_STATES
+from lawful.effects.steps import Kit
 from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import Operation
 

@@ -5,130 +5,44 @@ Each function is a generator: it yields what is to be done and is sent what came
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from lawful.core.clock import Clock
 from lawful.core.errors import InvalidTransition, StoreError, ValidationError
-from lawful.effects import events as ev
 from lawful.effects import states as st
 from lawful.effects.aggregates import tool_of, total
-from lawful.effects.capability import (
-    AskOperator,
-    Conclusion,
-    Fence,
-    Found,
-    NotFound,
-    Seen,
-    Unavailable,
-    Wait,
-    conclude,
-    promise,
-)
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.intents import IntentRecord, idempotency_key
-from lawful.effects.log import claim_of, load, read_events, write
-from lawful.effects.marks import doubted, frozen, quarantine
+from lawful.effects.log import load, write
+from lawful.effects.marks import doubted, frozen
 from lawful.effects.moves import (
-    Claimant,
     Held,
     Move,
-    Reply,
     Settled,
     Taken,
     Unsettled,
     Waiting,
     claim,
-    history_of,
     join,
-    reconcile,
-    settle,
 )
 from lawful.effects.outcomes import (
     Outcome,
     Succeeded,
     Unknown,
 )
-from lawful.effects.policy import OPEN, Policy
-from lawful.effects.replies import Ended, receipt_of, redacted, reply_of
-from lawful.effects.spool import Spool, Spooled, spool_of
+from lawful.effects.policy import Policy
+from lawful.effects.reconciling import settle_reply, settle_unknown
+from lawful.effects.replies import Ended, reply_of
+from lawful.effects.spool import Spooled
 from lawful.effects.states import State
+from lawful.effects.steps import Call, Do, Kit, Steps
 from lawful.effects.telling import outcome_of
 from lawful.effects.witness import witness_of
-from lawful.journal.port import EffectTx, Journal
-from lawful.journal.records import Lease
+from lawful.journal.port import EffectTx
 
 C = TypeVar("C")
 R = TypeVar("R")
-
-
-@final
-@dataclass(frozen=True)
-class Do:
-    """Work on the store: short, never to be broken off half-way."""
-
-    work: Callable[[], Any]
-    retry: bool = False
-    """An outcome: worth several tries where the store is in trouble."""
-
-
-@final
-@dataclass(frozen=True)
-class Call(Generic[C, R]):
-    """Perform the effect; wants an `Ended`."""
-
-    intent: Intent[C, R]
-    ctx: EffectContext
-    late: Callable[[Ended], object]
-    """Takes the reply that comes after the driver has given up waiting."""
-
-
-@final
-@dataclass(frozen=True)
-class Look(Generic[C, R]):
-    """Look the effect up; wants what was seen, an error being `Unavailable`."""
-
-    intent: Intent[C, R]
-    ctx: EffectContext
-    bar: bool = False
-    """Fence earlier attempts off first."""
-
-
-Step: TypeAlias = Do | Call[Any, Any] | Look[Any, Any]
-Steps: TypeAlias = Generator[Step, Any, R]
-
-
-class Kit:
-    """What performing needs: the journal, the clock, the policy, who claims, and whether that one may perform at all."""
-
-    __slots__ = ("claimant", "clock", "journal", "performs", "policy", "spool")
-
-    def __init__(
-        self,
-        journal: Journal,
-        clock: Clock,
-        policy: Policy | None,
-        claimant: Callable[[], Claimant],
-        *,
-        performs: bool = True,
-        spool: Spool | None = None,
-    ) -> None:
-        self.journal = journal
-        self.clock = clock
-        self.policy = policy
-        self.claimant = claimant
-        self.performs = performs
-        self.spool = spool if spool is not None else spool_of(journal)
-
-    def rules(self, intent: Intent[Any, Any]) -> Policy:
-        """The effect's policy and the ledger's, both."""
-        own = intent.effect.rules
-        if own is None:
-            return self.policy if self.policy is not None else OPEN
-        return own.joined_with(self.policy)
 
 
 # Performing
@@ -269,120 +183,3 @@ def _ours(kit: Kit, op_id: str, fence: int) -> bool:
 def _settle(kit: Kit, intent: Intent[Any, Any], fence: int, ended: Ended) -> State:
     """Write down how attempt ``fence`` ended."""
     return settle_reply(kit, intent.op_id, fence, reply_of(intent, ended))
-
-
-def settle_reply(kit: Kit, op_id: str, fence: int, reply: Reply) -> State:
-    """Write a reply to attempt ``fence`` down."""
-
-    def work(tx: EffectTx) -> State:
-        state = load(tx, op_id)
-        return write(tx, state, settle(state, fence, reply, tx.now()))
-
-    return kit.journal.transact(work)
-
-
-# Reconciling
-
-
-def settle_unknown(kit: Kit, intent: Intent[C, R]) -> Steps[tuple[Outcome[R], bool]]:
-    """Find out what became of an earlier attempt; never sends.
-
-    Gives the outcome, and whether the operation may be claimed (again) at once.
-    """
-    yield Do(lambda: despool(kit, intent.op_id))
-    state: State = yield Do(lambda: _unclaim(kit, intent.op_id))
-    if not isinstance(state, st.Unknown):
-        return outcome_of(state, intent, None), isinstance(state, (st.Granted, st.Refused))
-    asked_at = kit.journal.read(lambda tx: tx.now())
-    seen: Seen[R] | None = None
-    if intent.effect.looks:
-        seen = yield Look(intent, _looking(kit, state, 0))
-    if _to_be_fenced(state, seen, asked_at):
-        seen = yield Look(intent, _looking(kit, state, state.facts.fence), bar=True)
-    if isinstance(seen, Unavailable):
-        seen = Unavailable(redacted(intent, seen.reason))
-    held = state.facts.version
-    state, concluded = yield Do(lambda: _conclude(kit, intent, seen, asked_at, held), retry=True)
-    outcome = outcome_of(state, intent, None, concluded=concluded)
-    if isinstance(state, st.Succeeded) and isinstance(seen, Found):
-        outcome = Succeeded(seen.receipt, intent.op_id, True)
-    return outcome, isinstance(state, (st.Granted, st.Refused))
-
-
-def _looking(kit: Kit, state: st.Unknown, fence: int) -> EffectContext:
-    record, never = state.facts.intent, float("-inf")
-    return EffectContext(
-        record, fence=fence, send_deadline=never, clock=kit.clock, current=lambda: "a look-up sends nothing"
-    )
-
-
-def _to_be_fenced(state: st.Unknown, seen: Seen[Any] | None, asked_at: float) -> bool:
-    """Whether nothing else settles it and the provider can make its absence final."""
-    capability = state.facts.intent.capability
-    if promise(capability, Fence) is None or not isinstance(seen, (NotFound, Unavailable, type(None))):
-        return False
-    return isinstance(conclude(capability, history_of(state.facts), seen, asked_at), (Wait, AskOperator))
-
-
-def despool(kit: Kit, op_id: str) -> None:
-    """Write down what the journal would not take earlier. Raises: StoreError, if it still does not."""
-    for each in kit.spool.of(kit.journal.scope, op_id):
-        settle_reply(kit, op_id, each.fence, each.reply)
-        kit.spool.drop((each,))
-
-
-def _conclude(
-    kit: Kit, intent: Intent[Any, Any], seen: Seen[Any] | None, asked_at: float, version: int
-) -> tuple[State, Conclusion | None]:
-    receipt = receipt_of(intent, seen.receipt, "lookup") if isinstance(seen, Found) else None
-
-    def work(tx: EffectTx) -> tuple[State, Conclusion | None]:
-        state = load(tx, intent.op_id)
-        if not isinstance(state, st.Unknown) or state.facts.version != version:
-            return state, None
-        events, concluded = reconcile(state, seen, asked_at, receipt, tx.now())
-        return write(tx, state, events), concluded
-
-    return kit.journal.transact(work)
-
-
-def _unclaim(kit: Kit, op_id: str) -> State:
-    """Where the operation stands, a claim being made unknown if its claimant is gone or its lease is over."""
-    state, claimed, now, doubt = kit.journal.read(
-        lambda tx: (load(tx, op_id), claim_of(read_events(tx.events(op_id))), tx.now(), quarantine(tx))
-    )
-    if doubt is not None:
-        state = kit.journal.transact(lambda tx: doubted(tx, op_id, load(tx, op_id)))
-    if isinstance(state, st.Granted) and state.valid_until is not None and now >= state.valid_until:
-        return _append(kit, op_id, state, lambda at: ev.RetryVoided(op_id, at, "its time passed unused"))
-    if not isinstance(state, st.InFlight) or claimed is None:
-        return state
-    expired = now >= claimed.lease_until
-    if not expired and not gone(kit, claimed):
-        return state
-    cause = "lease_expired" if expired else "crash"
-    return _append(kit, op_id, state, lambda at: ev.OutcomeLost(op_id, at, claimed.fence, cause, claimed.owner))
-
-
-def _append(kit: Kit, op_id: str, seen: State, event: Callable[[float], ev.Event]) -> State:
-    """Add one event, unless the operation has moved on in between."""
-
-    def work(tx: EffectTx) -> State:
-        state = load(tx, op_id)
-        return write(tx, state, (event(tx.now()),)) if state == seen else state
-
-    return kit.journal.transact(work)
-
-
-def gone(kit: Kit, claimed: ev.Claimed) -> bool:
-    """Whether the claimant can be shown to be at work no longer: its journal lease is free, or ours by now."""
-    who = kit.claimant()
-    if not claimed.lease_thread:
-        return False
-    if claimed.lease_thread == who.lease_thread:
-        return claimed.lease_fence < who.lease_fence
-    got = kit.journal.acquire(claimed.lease_thread, who.owner, 1.0)
-    if not isinstance(got, Lease):
-        return False
-    kit.journal.release(got)
-    return True

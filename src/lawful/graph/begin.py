@@ -20,6 +20,7 @@ from lawful.graph.direct import straight_in
 from lawful.graph.fitting import compatible
 from lawful.graph.handling import placed, standing_handler
 from lawful.graph.machine import Machine
+from lawful.graph.notes import close_stored
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
 from lawful.graph.restore import Done, Restored, Saved
@@ -115,6 +116,7 @@ def stand(m: Machine, restored: Restored) -> None:
     called = {id: saved for id, saved in restored.saved.items() if id not in planned}
     if called:
         m.base.calls = Calls(called)
+        close_stored(m.base, called.values())
 
 
 def _handler(m: Machine, task: Task, saved: Saved, restored: Restored) -> Task | None:

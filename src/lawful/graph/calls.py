@@ -17,6 +17,7 @@ from lawful.core.questions import Question
 from lawful.graph import orders as o
 from lawful.graph.channels import LastValue
 from lawful.graph.machine import Machine
+from lawful.graph.notes import close_call
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Saved
 from lawful.graph.sizes import Bounds
@@ -105,7 +106,7 @@ class Calls:
             saved = self.stored.get(task.id)
             if saved is None or saved.done is None:
                 return None
-            blob, digest = saved.done
+            blob, digest = saved.done[:2]
             found = Kept(task.program.registry.decode(blob, where=f"result of task {task.node!r}"), digest)
             self.kept[task.id] = found
         self._same(task, found)
@@ -168,7 +169,8 @@ def records_of(task: CallTask) -> list[Record]:
     if task.status == DONE:
         where = f"result of task {task.node!r}"
         inner = task.program.registry.encode(task.value, where=where)
-        done = recorder.encode([inner, arguments_digest(task)], where)
+        digest = arguments_digest(task)
+        done = recorder.encode([inner, digest, close_call(task, inner, digest), 0], where)
     else:
         done = recorder.encode(list(task.questions), f"question of task {task.node!r}")
     kind = "done" if task.status == DONE else "asked"

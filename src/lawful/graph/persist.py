@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -21,6 +22,7 @@ from lawful.journal.delta import charge, due
 from lawful.journal.records import (
     Checkpoint,
     DropWrites,
+    PutAnswer,
     PutCheckpoint,
     PutChunks,
     PutWrites,
@@ -68,6 +70,10 @@ class Recorder:
         self.weight = 0
         self.size = 0
         """What the last snapshot added to the store, in bytes: the estimate for the next."""
+        self.notes: deque[PutAnswer] = deque()
+        """What node code was told by the world and no record has taken along yet."""
+        self.closing: dict[str, PutAnswer] = {}
+        """Results of calls of this step, to be kept when it closes."""
 
     def encode(self, value: Any, where: str) -> Encoded:
         """Raises: ValidationError, naming the place, for what cannot be stored."""
@@ -80,6 +86,18 @@ class Recorder:
 
         blob = self.registry.encode(value, chunk=chunk, where=where)
         return Encoded(blob, tuple(pieces), pieces or None)
+
+    def noted(self, checkpoint: str) -> list[Record]:
+        """The notes of the step that runs from ``checkpoint``, once; those of others belong to no stored one."""
+        out: list[Record] = []
+        while self.notes:
+            try:
+                put = self.notes.popleft()
+            except IndexError:  # another thread of the step was faster
+                break
+            if put.answer.checkpoint == checkpoint:
+                out.append(put)
+        return out
 
     # One task
 
@@ -122,7 +140,7 @@ class Recorder:
         if task.blob is None:
             self.seal(task)
         kind = "done" if task.status == DONE else "asked" if task.status == ASKED else "error"
-        out: list[Record] = []
+        out: list[Record] = self.noted(checkpoint) if self.notes else []
         self.put_chunks(out, task.chunks)
         out.append(PutWrites(TaskWrites(self.ns, checkpoint, task.id, kind, task.blob or b"", task.refs)))
         return out
@@ -210,7 +228,10 @@ class Recorder:
         self.of = None
         out.append(PutCheckpoint(row, expect))
         if drop and parent is not None:
+            out.extend(self.noted(parent))
+            out.extend(put for put in self.closing.values() if put.answer.checkpoint == parent)
             out.append(DropWrites(self.ns, parent))
+        self.closing.clear()
         return out
 
     def _head(self, out: list[Record], told: list[Any]) -> tuple[Encoded, tuple[bytes, ...]]:

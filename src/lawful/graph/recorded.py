@@ -11,9 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from lawful.core.errors import ConfigurationError, ReplayGap
+from lawful.core.messages import Message
 from lawful.core.replay import KEY, Recorded
 from lawful.graph import orders as o
+from lawful.graph.notes import stored_calls
+from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Program
+from lawful.graph.restore import Saved
 from lawful.graph.running import drive
 from lawful.graph.session import Options
 from lawful.graph.snapshot import StateSnapshot
@@ -87,9 +91,25 @@ def _answers(program: Program, journal: Journal, thread: str) -> Mapping[str, An
     for ns in journal.namespaces(thread):
         for row in journal.history(thread, ns):
             chain = journal.chain(thread, ns, row.id)
-            for answer in chain.answers if chain is not None else ():
+            if chain is None:
+                continue
+            for answer in chain.answers:
                 found[answer.question] = program.registry.decode(answer.blob, where=f"answer to {answer.question}")
+            found.update(stored_calls(_saved(program, chain)))
     return found
+
+
+def _saved(program: Program, chain: Chain) -> list[Saved]:
+    """What tasks and calls of an unfinished step had saved."""
+    out: list[Saved] = []
+    for row in chain.writes:
+        if row.kind == "done" and row.task != NULL_TASK:
+            saved = Saved(row.kind, row.blob, row.refs)
+            saved.done = program.registry.decode(
+                row.blob, chunks=chain.chunks, where=f"saved writes of task {row.task}"
+            )
+            out.append(saved)
+    return out
 
 
 def _segment(
@@ -107,7 +127,7 @@ def _segment(
     _copied(chain, thread, scratch)
     _copied_effects(journal, scratch)
     twin = graph.with_config()
-    twin.checkpointer, twin.store = scratch, None
+    twin.checkpointer, twin.store, twin.cache = scratch, None, None
     config = {"configurable": {"thread_id": thread, KEY: record}, "recursion_limit": max(1, len(wanted))}
     _, outcome = drive(twin, None, config, Options())
     error = outcome.error if isinstance(outcome, o.Broke) else None
@@ -133,7 +153,7 @@ def _difference(
         return Divergence(step, nodes, "", "it came to its end", why)
     was, now = _named(old.values), _named(new.values)
     for key in dict.fromkeys((*was, *now)):
-        if was.get(key) != now.get(key):
+        if was.get(key) != now.get(key) and _unnamed(was.get(key), {}) != _unnamed(now.get(key), {}):
             return Divergence(step, nodes, key, repr(was.get(key))[:200], repr(now.get(key))[:200])
     if tuple(old.next) != tuple(new.next):
         return Divergence(step, nodes, "", f"then {', '.join(old.next)}", f"then {', '.join(new.next)}")
@@ -142,6 +162,20 @@ def _difference(
 
 def _named(values: Any) -> dict[str, Any]:
     return dict(values) if isinstance(values, Mapping) else {"": values}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _unnamed(value: Any, names: dict[str, str]) -> Any:
+    """``value`` with its messages' ids by their order: a message that came without one gets a fresh one each time."""
+    match value:
+        case Message(id=str(id)):
+            return value.named(names.setdefault(id, f"#{len(names)}"))
+        case list() | tuple():
+            told: list[Any] = [_unnamed(each, names) for each in value]  # pyright: ignore[reportUnknownVariableType]
+            return told
+        case dict():
+            return {key: _unnamed(each, names) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value
 
 
 def _copied(chain: Chain, thread: str, into: Journal) -> None:

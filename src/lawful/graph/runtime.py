@@ -11,6 +11,7 @@ from lawful.core.context import here
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.core.events import Custom
 from lawful.graph.control import RunControl
+from lawful.graph.notes import noted
 from lawful.graph.signature import hints, name_of, parameters
 from lawful.graph.step_task import Task
 
@@ -74,6 +75,18 @@ class Runtime(Generic[C]):
     def attempt(self) -> int:
         """1 for the first try of this task."""
         return self._task.attempt
+
+    def now(self) -> float:
+        """The time, in seconds since 1970 UTC; the same again where the node runs again, and in a replay from the record."""
+        return noted(self._task, "now", self._task.run.clock.now)
+
+    def new_id(self) -> str:
+        """A fresh id of 32 hex digits, under the same promise."""
+        return noted(self._task, "new_id", self._task.run.clock.token)
+
+    def random(self) -> float:
+        """A number in [0, 1), under the same promise."""
+        return noted(self._task, "random", self._task.run.clock.random)
 
     def heartbeat(self) -> None:
         """Say that the node is at work: its idle limit runs anew. Raises: NotInRun once the attempt is over."""

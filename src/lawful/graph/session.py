@@ -286,6 +286,8 @@ class Session:
         self.deal = Deal(self.run, journal, not self.nested)
         loaded = self._load(journal, going_on=given is None or isinstance(given, Command))
         restored = loaded.restored
+        if self.nested and self.slot is not None:
+            machine.dirty.extend(self.slot.unwritten())  # what it was told may be in what it gives its graph
         if self.nested and self.slot is not None and not isinstance(given, Command):
             given = loaded.input(given, self.slot)
             if given is None and restored is not None:

@@ -49,8 +49,6 @@ class Task(Slot):
     sends: list[Send] | None = None
     value: Any = None
     error: BaseException | None = None
-    fault: BaseException | None = None
-    """A failure that wins over any signal: the attempt broke a rule of asking."""
     attempt: int = 0
     first_attempt: float | None = None
     """Seconds since 1970 UTC; known once a retry or the node's runtime asks for it."""
@@ -156,6 +154,11 @@ class Task(Slot):
         """Start an attempt."""
         self.attempt += 1
         self.writes = []
+
+    def unwritten(self) -> list[Any]:
+        """Of the whole step."""
+        recorder = self.base.recorder
+        return recorder.noted(self.base.checkpoint) if recorder is not None else []
 
     def again(self) -> Task:
         """The slot of the next attempt of the same task."""

@@ -16,7 +16,7 @@ from lawful.models.assembler import Assembler
 from lawful.models.deltas import Delta
 from lawful.models.pieces import Piece
 from lawful.models.settings import ModelConfig
-from lawful.models.telling import Teller, clock_of, here
+from lawful.models.telling import Teller, answers_nobody, clock_of, here
 from lawful.models.values import Reply, Request
 
 Put: TypeAlias = Callable[[Delta], Awaitable[None]]
@@ -48,6 +48,7 @@ async def drive(source: Source[ConfigT], request: Request, config: ConfigT, put:
     Raises: what `ChatModel` says.
     """
     slot = here()
+    answers_nobody(slot, f"{source.provider}:{source.name}")
     clock = clock_of(slot)
     deadline = _deadline(config.timeout, slot, clock)
     if deadline is None:

@@ -16,7 +16,7 @@ from lawful.core.errors import EmbeddingError, Failure, ValidationError
 from lawful.core.events import Usage
 from lawful.core.retry import RetryPolicy, next_delay
 from lawful.models.portal import Portal, at_once, no_loop_here, portal_of
-from lawful.models.telling import clock_of, here
+from lawful.models.telling import answers_nobody, clock_of, here
 
 Vector: TypeAlias = tuple[float, ...]
 
@@ -65,6 +65,8 @@ class Embedder(ABC):
             raise ValidationError(
                 "an embedder is given a list of texts, none of them empty", component="models", operation="embed"
             )
+        if not self.immediate:
+            answers_nobody(here(), self.component_id)
         found: list[Vector] = []
         usage, model = Usage(), ""
         for start in range(0, len(texts), self.batch):

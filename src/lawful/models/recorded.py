@@ -48,9 +48,9 @@ class Recorded(ChatModel[ConfigT]):
             return await self.inner.ainvoke(request, config=config)
 
         async def ask(request_digest: str) -> Any:
-            return _stored(await self.inner.ainvoke(request, config=config))
+            return stored(await self.inner.ainvoke(request, config=config))
 
-        return _reply(await task(name=self._task)(ask)(asked(request)))
+        return reply_of(await task(name=self._task)(ask)(asked(request)))
 
     def invoke(
         self,
@@ -67,9 +67,9 @@ class Recorded(ChatModel[ConfigT]):
             return self.inner.invoke(request, config=config)
 
         def ask(request_digest: str) -> Any:
-            return _stored(self.inner.invoke(request, config=config))
+            return stored(self.inner.invoke(request, config=config))
 
-        return _reply(task(name=self._task)(ask)(asked(request)).result())
+        return reply_of(task(name=self._task)(ask)(asked(request)).result())
 
     def pieces(self, request: Request, config: ConfigT) -> AsyncIterator[Piece]:
         return self.inner.pieces(request, config)
@@ -78,13 +78,15 @@ class Recorded(ChatModel[ConfigT]):
         await self.inner.aclose()
 
 
-def _stored(reply: Reply) -> dict[str, Any]:
+def stored(reply: Reply) -> dict[str, Any]:
+    """A reply as a journal keeps it."""
     told: dict[str, Any] = {name: getattr(reply, name) for name in ("provider", "model", "finish", "response_id")}
     return {"message": reply.message, "usage": list(msgspec.structs.astuple(reply.usage)), **told}
 
 
-def _reply(stored: dict[str, Any]) -> Reply:
-    given: dict[str, Any] = {**stored, "usage": Usage(*stored["usage"])}
+def reply_of(kept: dict[str, Any]) -> Reply:
+    """The reply that was kept."""
+    given: dict[str, Any] = {**kept, "usage": Usage(*kept["usage"])}
     return Reply(**given)
 
 

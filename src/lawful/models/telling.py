@@ -5,6 +5,7 @@ from __future__ import annotations
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Slot, current_task
 from lawful.core.messages import ToolCall
+from lawful.core.replay import gap, recorded_in
 from lawful.core.telling import ModelCall, model_call
 from lawful.models.deltas import BlockDelta, CallDelta, Completed, Delta, ReasoningDelta, TextDelta
 
@@ -17,6 +18,15 @@ def here() -> Slot | None:
 
 def clock_of(slot: Slot | None) -> Clock:
     return SYSTEM if slot is None else slot.run.clock
+
+
+def answers_nobody(slot: Slot | None, model: str) -> None:
+    """In a replay from the record no model is asked. Raises: ReplayGap."""
+    if slot is not None and recorded_in(slot.run) is not None:
+        raise gap(
+            slot,
+            f"the record has no answer of {model} here: an agent records its models, a node does with recorded(model)",
+        )
 
 
 class Teller:

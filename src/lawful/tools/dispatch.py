@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from lawful.core.context import current_task
 from lawful.core.errors import Failure, ToolError, ValidationError
 from lawful.core.lazy import late
 from lawful.core.messages import Message, Text, ToolCall
 from lawful.core.telling import tool_call
 from lawful.graph.asking import interrupt
+from lawful.graph.notes import anoted
 from lawful.tools.answers import Approve, Edit, Reject, Respond, Verdict, verdict_of
 from lawful.tools.definition import AnyTool
 from lawful.tools.facts import NOTHING, Facts, learnt
@@ -118,6 +121,24 @@ def question_of(call: ToolCall, ruling: Ask, problem: str = "") -> dict[str, Any
 
 
 async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
+    """Run it once; in a replay from the record it is not run, an effect apart, whose receipt the ledger has."""
+    if tool.effect is not None:
+        return await _ran(call, tool, on_error)
+
+    def load(kept: Any) -> Outcome:
+        state, output, facts, source = kept
+        return Outcome(call.settled(state, output), facts, artifact=output, source=source)
+
+    digest = hashlib.blake2b(msgspec.json.encode([call.name, call.args], order="sorted"), digest_size=16).hexdigest()
+    what, slot = f"tool {call.id}", current_task.get()
+    return await anoted(slot, what, digest, lambda: _ran(call, tool, on_error), _kept, load, again=False)
+
+
+def _kept(outcome: Outcome) -> Any:
+    return [outcome.call.state, outcome.call.output, outcome.facts, outcome.source]
+
+
+async def _ran(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
     learns = learnt(tool.traits)
     with tool_call(call.name, call.id or "") as told:
         try:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from lawful.core.errors import TaskChanged
 from lawful.core.lazy import late
+from lawful.core.replay import recorded_in
 from lawful.core.signals import GraphInterrupt, latch
 from lawful.graph import orders as o
 from lawful.graph.calls import Calls, CallTask, Kept, arguments_digest, calls_of, machine_of, records_of
@@ -23,6 +24,7 @@ from lawful.graph.config import concurrency
 from lawful.graph.drivers.shared import WORKERS
 from lawful.graph.drivers.sync import SyncDriver
 from lawful.graph.drivers.threads import Pool
+from lawful.graph.notes import replayed_call
 from lawful.graph.program import Program
 from lawful.graph.step_task import ASKED, CANCELLED, DONE, FAILED, Task
 from lawful.journal.records import Batch, Record
@@ -69,6 +71,8 @@ class Children:
         """The future of a call: of a stored result, or of one that starts now."""
         calls = calls_of(self.parent.base)
         awaits = self.parent.task_node.awaits
+        if recorded_in(self.parent.run) is not None:
+            return _ready(awaits, replayed_call(task, arguments_digest(task)), None)
         try:
             found = calls.result(task)
         except TaskChanged as error:
@@ -206,6 +210,7 @@ def _kept(task: CallTask) -> list[Record]:
     if task.status == DONE:
         digest = arguments_digest(task) if task.base.recorder is not None else ""
         calls.kept[task.id] = Kept(task.value, digest)
+    records += parent.unwritten()
     return _now(calls, task, records)
 
 
