@@ -23,6 +23,7 @@ for update in graph.stream({"city": "Lyon"}):
     print(update)
 for mode, chunk in graph.stream({"city": "Lyon"}, stream_mode=["values", "tasks"]):
     print(mode, sorted(chunk))
+print(graph.invoke({"city": "Lyon"}, output_keys="stops"))
 
 # prints: {'plan': {'stops': ['museum', 'river']}}
 # prints: {'book': {'stops': ['hotel']}}
@@ -33,3 +34,4 @@ for mode, chunk in graph.stream({"city": "Lyon"}, stream_mode=["values", "tasks"
 # prints: tasks ['id', 'input', 'name', 'triggers']
 # prints: tasks ['error', 'id', 'interrupts', 'name', 'result']
 # prints: values ['city', 'stops']
+# prints: ['museum', 'river', 'hotel']

@@ -130,7 +130,8 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
 
         ``config`` is LangGraph's dict; keywords: ``context``, ``thread``, ``interrupt_before``, ``interrupt_after``,
         ``durability``, ``busy`` ("queue", "reject", "cancel", "fork"), ``busy_timeout`` (seconds), ``control`` (a
-        `RunControl`), ``limits`` (a `Limits`), ``on_event`` (a function, or several, that hears every event).
+        `RunControl`), ``limits`` (a `Limits`), ``on_event`` (a function, or several, that hears every event),
+        ``output_keys`` (a key, whose bare value is the output, or several, in the place of the graph's own).
         ``version="v2"`` returns a `GraphOutput` instead. ``config["listeners"]`` are listeners too,
         ``config["callbacks"]`` lifecycle handlers.
 

@@ -15,7 +15,7 @@ class Options:
 
     __slots__ = (
         "after", "before", "busy", "busy_timeout", "by", "context", "control", "durability", "limits", "on_event",
-        "thread",
+        "output_keys", "thread",
     )  # fmt: skip
 
     def __init__(
@@ -32,6 +32,7 @@ class Options:
         on_event: Any = None,
         control: RunControl | None = None,
         limits: Limits | None = None,
+        output_keys: str | Sequence[str] | None = None,
     ) -> None:
         self.context = context
         self.before = interrupt_before
@@ -44,3 +45,4 @@ class Options:
         self.on_event = on_event
         self.control = control
         self.limits = limits or NO_LIMITS
+        self.output_keys = output_keys

@@ -159,6 +159,7 @@ class Program:
         "make_registry",
         "migrations",
         "name",
+        "narrow",
         "nodes",
         "output_keys",
         "output_schema",
@@ -228,6 +229,8 @@ class Program:
         self.bare_input = False
         self.direct = False
         """Whether input goes straight into channels, without the step of a node ``__start__``: a low-level graph."""
+        self.narrow = False
+        """Whether one call asked for other keys than the graph's output (`lawful.graph.narrowing`)."""
         self.spawns = False
         """Whether its nodes call tasks, whose chunks are to be streamed while the node runs."""
         self.shown_keys: tuple[str, ...] | None = None

@@ -175,7 +175,7 @@ class Projector:
 def _shown(machine: Standing, partial: bool = False) -> Any:
     """What the values mode shows: the output, or of a low-level graph all channels that its streams are to show."""
     program = machine.program
-    if program.direct and not program.shown_bare:
+    if program.direct and not (program.shown_bare or program.narrow):
         return program.state_view(machine.values)
     return machine.output(partial=partial)
 

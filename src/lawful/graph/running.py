@@ -298,4 +298,4 @@ def told_v2(outcome: o.Outcome, session: Session) -> GraphOutput[Any]:
     """The same as a `GraphOutput`: the value as an instance of its class, the open questions beside it."""
     output = settled(outcome, session)
     asked = outcome.questions if isinstance(outcome, o.Halted) else ()
-    return GraphOutput(typed(session.graph.program.output_schema, output), tuple(asked))
+    return GraphOutput(typed(session.machine.program.output_schema, output), tuple(asked))

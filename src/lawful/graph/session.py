@@ -29,6 +29,7 @@ from lawful.graph.crowding import enter, leave
 from lawful.graph.drivers.shared import Deal, drainable
 from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
+from lawful.graph.narrowing import narrowed
 from lawful.graph.options import Options
 from lawful.graph.persist import Recorder
 from lawful.graph.policies import Limits
@@ -210,8 +211,9 @@ class Session:
             after,
             Sizes(graph.program, most) if most is not None else None,
         )
+        keys = self.options.output_keys
         machine = Machine(
-            graph.program,
+            graph.program if keys is None else narrowed(graph.program, keys),
             run,
             bounds,
             ns=ns,
