@@ -49,6 +49,23 @@ def test_the_drawing_has_every_node_and_edge(strict: bool) -> None:
     }
 
 
+def mend(state: State) -> State:
+    return {}
+
+
+def test_error_handlers_are_drawn_with_the_nodes_that_they_take_over(strict: bool) -> None:
+    """Dotted, for they run where a node fails; a node's own in the place of the default one. Rules: 196."""
+    builder: Any = StateGraph(State, strict=strict).add_node("first", step, error_handler=mend).add_node("last", step)
+    builder.set_node_defaults(error_handler=mend).add_edge(START, "first").add_edge("first", "last")
+    drawn = builder.compile().get_graph()
+    own, default = "__error_handler__first", "__default_error_handler__"
+    assert {own, default} <= set(drawn.nodes)
+    told = {(a.source, a.target, a.data, a.conditional) for a in drawn.edges if a.data == "error"}
+    assert told == {("first", own, "error", True), ("last", default, "error", True)}
+    assert ("last", END) in {(a.source, a.target) for a in drawn.edges}
+    assert f"first -.->|error| {own};" in drawn.draw_mermaid()
+
+
 def test_mermaid_text_is_given_by_both_names(strict: bool) -> None:
     """Rows: S0-093."""
     compiled = graph(strict)

@@ -10,6 +10,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from lawful.graph.command import END, START
+from lawful.graph.handlers import functions, handler_for
 from lawful.graph.parts import Blueprint, subgraph_of
 from lawful.graph.signature import unwrap
 
@@ -45,7 +46,8 @@ class Drawing:
     """Nodes and arrows of a graph; ``inside`` holds the drawings of the graphs that its nodes hold."""
 
     def __init__(self, graph: Blueprint, xray: bool) -> None:
-        self.nodes: dict[str, str] = {START: "start", **{n: n for n in graph.nodes}, END: "end"}
+        names = [*graph.nodes, *functions(graph)]
+        self.nodes: dict[str, str] = {START: "start", **{n: n for n in names}, END: "end"}
         """Each node's name and label."""
         self.edges: list[Arrow] = _arrows(graph)
         self.inside: dict[str, Drawing] = {}
@@ -111,6 +113,8 @@ def _arrows(graph: Blueprint) -> list[Arrow]:
         out += [Arrow(spec.name, target, None, True) for target in spec.destinations or ()]
     going = {a.source for a in out}
     out += [Arrow(name, END) for name in graph.nodes if name not in going]
+    handled = [(spec.name, handler_for(graph, spec)) for spec in graph.nodes.values()]
+    out += [Arrow(name, handler, "error", True) for name, handler in handled if handler is not None]
     return out
 
 
