@@ -81,6 +81,11 @@ if TYPE_CHECKING:
     from lawful.graph.functional import entrypoint as entrypoint
     from lawful.graph.functional import task as task
     from lawful.journal.memory import MemoryJournal as MemoryJournal
+    from lawful.pipeline import Pipeline as Pipeline
+    from lawful.pipeline import identity as identity
+    from lawful.pipeline import pure as pure
+    from lawful.pipeline import run as run
+    from lawful.pipeline import step as step
     from lawful.stores import MemoryCache as MemoryCache
     from lawful.stores import SQLiteCache as SQLiteCache
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
@@ -100,7 +105,6 @@ else:
         "Overwrite": "lawful.graph",
         "Runtime": "lawful.graph",
         "get_stream_writer": "lawful.graph",
-        "StreamWriter": "lawful.graph",
         "RetryPolicy": "lawful.core.retry",
         "TimeoutPolicy": "lawful.graph",
         "CachePolicy": "lawful.graph",
@@ -132,8 +136,6 @@ else:
         "Lookup": "lawful.effects",
         "Found": "lawful.effects",
         "NotFound": "lawful.effects",
-        "Pending": "lawful.effects",
-        "Unavailable": "lawful.effects",
         "OutcomeUnknown": "lawful.core.signals",
         "recover": "lawful.effects",
     }
@@ -141,6 +143,7 @@ else:
     _ALSO = dict.fromkeys(
         (
             "PregelTask",
+            "StreamWriter",
             "GraphOutput",
             "GraphCallbackHandler",
             "push_message",
@@ -167,6 +170,9 @@ else:
     )
     _ALSO |= dict.fromkeys(("Limits", "NodeError", "RunControl"), "lawful.graph")
     _ALSO |= dict.fromkeys(("MemoryCache", "SQLiteCache"), "lawful.stores")
+    _ALSO |= dict.fromkeys(("Pending", "Unavailable"), "lawful.effects")
+    _ALSO |= dict.fromkeys(("identity", "pure", "step"), "lawful.pipeline.build")
+    _ALSO |= {"Pipeline": "lawful.pipeline.nodes", "run": "lawful.pipeline.machine"}
     _ALSO |= {"Secret": "lawful.core.secret", "codec": "lawful.core.codec:"}
     # Not by way of lawful.graph, where `task` is a module.
     _ALSO.update(dict.fromkeys(("entrypoint", "task"), "lawful.graph.functional"))
