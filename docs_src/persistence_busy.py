@@ -13,8 +13,12 @@ class Chat(TypedDict, total=False):
     lines: Annotated[list[str], append]
 
 
+working = asyncio.Event()
+
+
 async def answer(chat: Chat) -> Chat:
-    await asyncio.sleep(0.01)
+    working.set()
+    await asyncio.sleep(0.05)
     return {"lines": [f"answer {len(chat.get('lines', []))}"]}
 
 
@@ -25,8 +29,9 @@ async def main() -> None:
     await asyncio.gather(*(graph.ainvoke({"lines": [f"message {n}"]}, thread="t") for n in range(5)))
     print(len(graph.get_state("t").values["lines"]), "lines")
 
+    working.clear()
     first = asyncio.create_task(graph.ainvoke({"lines": ["one more"]}, thread="t"))
-    await asyncio.sleep(0.005)
+    await working.wait()
     try:
         await graph.ainvoke({"lines": ["at once"]}, thread="t", busy="reject")
     except ThreadBusy:

@@ -422,3 +422,53 @@ async def test_a_second_reader_at_the_same_time_is_refused() -> None:
         with pytest.raises(RuntimeError, match="two readers"):
             await anext(heard)
         first.cancel()
+
+
+@pytest.mark.parametrize("how", ["chunks", "events"])
+async def test_leaving_while_the_run_waits_for_room_closes_where_the_chunks_come_from(how: str) -> None:
+    """The source stands at a yield then: no cancellation reaches it, so it must be closed."""
+    closed: list[str] = []
+
+    async def fast(text: str) -> AsyncIterator[Any]:
+        try:
+            for _ in range(1_000):
+                yield text if how == "chunks" else ev.Custom(value=text)
+        finally:
+            await asyncio.sleep(0)
+            closed.append(text)
+
+    class Source:
+        component_id = "source"
+
+        async def __call__(self, value: str, /) -> Any:
+            return Ok(value)
+
+        def events(self, value: str) -> AsyncIterator[Any]:
+            return fast(value)
+
+    part: Pipeline[str, Any] = streamed(fast) if how == "chunks" else prim(Source())
+    heard = stream(part, "fast", buffer=2)
+    await anext(heard)
+    await anext(heard)
+    await asyncio.sleep(0.01)
+    await heard.aclose()
+    assert closed == ["fast"]
+
+
+async def test_a_bug_in_folding_closes_where_the_chunks_come_from() -> None:
+    closed: list[int] = []
+
+    async def numbers(n: int) -> AsyncIterator[int]:
+        try:
+            for i in range(n):
+                yield i
+        finally:
+            await asyncio.sleep(0)
+            closed.append(n)
+
+    def over(sofar: float, chunk: int) -> float:
+        return sofar + 1 / (3 - chunk)
+
+    with pytest.raises(ZeroDivisionError):
+        await run(streamed(numbers, start=0.0, add=over), 9)
+    assert closed == [9]
