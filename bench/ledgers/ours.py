@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from pathlib import Path
 from time import perf_counter
+from typing import Any, TypedDict
 
 from bench.jobs import Unfit
-from lawful import __version__
+from lawful import END, START, StateGraph, __version__
 from lawful.effects import Ledger, Succeeded, recover_sync
 from lawful.stores.sqlite import SQLiteJournal
 from lawful.testing.provider import FakeCommand, FakeProvider
 
 NAME = "lawful"
+KILL = "bench.kills.ours"
 
 
 def version() -> str:
@@ -30,6 +33,55 @@ def each(path: Path, count: int) -> float:
     took = perf_counter() - began
     journal.close()
     return took / count * 1e6
+
+
+def commits(path: Path, count: int) -> float:
+    """Commits that are forced to the disk, an effect."""
+    journal, pay = SQLiteJournal(path), FakeProvider(keyed=3600.0).effect("pay")
+    counted = _counting(journal)
+    ledger = Ledger(journal)
+    for n in range(count):
+        ledger.execute_sync(pay.plan(FakeCommand(f"{n}")))
+    journal.close()
+    return len(counted) / count
+
+
+def _counting(journal: SQLiteJournal) -> list[str]:
+    """Grows with every transaction that effects make in ``journal``."""
+    counted: list[str] = []
+    inner: Any = journal.transact
+
+    def transact(work: Any, **more: Any) -> Any:
+        counted.append("transact")
+        return inner(work, **more)
+
+    journal.transact = transact
+    return counted
+
+
+def without(path: Path, steps: int) -> float:
+    """Rows and transactions of effects in a run of ``steps`` steps that has none."""
+    journal = SQLiteJournal(path)
+    counted = _counting(journal)
+
+    class State(TypedDict):
+        n: int
+
+    def node(state: State) -> State:
+        return {"n": state["n"] + 1}
+
+    builder = StateGraph(State).add_node("node", node).add_edge(START, "node")
+    builder.add_conditional_edges(
+        "node", lambda state: "node" if state["n"] < steps else END, {"node": "node", END: END}
+    )
+    graph = builder.compile(checkpointer=journal)
+    if graph.invoke({"n": 0}, {"configurable": {"thread_id": "t"}, "recursion_limit": steps + 5})["n"] != steps:
+        raise Unfit("the run did something else")
+    journal.close()
+    con = sqlite3.connect(path)
+    rows = sum(con.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("operation", "event", "mark"))
+    con.close()
+    return float(rows + len(counted))
 
 
 def crowd(path: Path, count: int, workers: int) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 NAME = "plain Python"
+KILL = "bench.kills.plain"
 
 
 def version() -> str:
@@ -24,11 +25,3 @@ def each(path: Path, count: int) -> float:
     took = perf_counter() - began
     con.close()
     return took / count * 1e6
-
-
-def crowd(path: Path, count: int, workers: int) -> None:
-    return None
-
-
-def recovering(path: Path, count: int, open_: int) -> None:
-    return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +19,7 @@ from lawful.effects.evidence import Evidence, genuine, signed
 from lawful.effects.moves import matter_of
 from lawful.effects.policy import Authorized, authorize
 from lawful.effects.transitions import step
+from lawful.graph import START, StateGraph
 from lawful.journal.memory import MemoryJournal
 from lawful.stores.sqlite import SQLiteJournal
 from lawful.testing.provider import FakeCommand, FakeProvider
@@ -139,3 +142,40 @@ def test_a_keyed_effect_costs_two_durable_commits_and_a_recorded_one_none_more(t
     assert isinstance(ledger.execute_sync(pay.plan(FakeCommand("a"))), Succeeded)
     assert len(durable) == 3
     journal.close()
+
+
+class Counted(TypedDict):
+    n: int
+
+
+def paid_for(path: Path, node: Any) -> tuple[int, list[int]]:
+    """Transactions of effects in a run of one node, and the rows of their tables."""
+    journal: Any = SQLiteJournal(path)
+    inner, made = journal.transact, list[Any]()
+
+    def transact(work: Any, **more: Any) -> Any:
+        made.append(work)
+        return inner(work, **more)
+
+    journal.transact = transact
+    builder: Any = StateGraph(Counted)
+    builder.add_node("node", node).add_edge(START, "node").compile(checkpointer=journal).invoke({"n": 0}, thread="t")
+    journal.close()
+    with closing(sqlite3.connect(path)) as con:
+        tables = ("operation", "event", "mark")
+        return len(made), [con.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+
+def test_a_run_without_effects_pays_no_commit_and_no_row_for_them(tmp_path: Path) -> None:
+    """Ledger: L14"""
+    pay = FakeProvider(keyed=60.0).effect("pay")
+
+    def without(state: Counted) -> Counted:
+        return {"n": 1}
+
+    def paying(state: Counted) -> Counted:
+        return {"n": len(pay.sync(FakeCommand("a")))}
+
+    assert paid_for(tmp_path / "without.db", without) == (0, [0, 0, 0])
+    commits, rows = paid_for(tmp_path / "with.db", paying)
+    assert (commits, rows[0]) == (2, 1)

@@ -183,7 +183,8 @@ def _freeze(book: Ledger, args: Namespace) -> int:
         return DONE
     flying = book.freeze(args.pattern, by=Principal(who(args.by)), reason=args.reason)
     say(f"{args.pattern} is frozen: nothing of it is claimed or sent.")
-    say(*(f"  in flight at that moment: {row.op_id}" for row in flying) if flying else ())
+    for row in flying:
+        say(f"  in flight at that moment: {row.op_id}")
     return DONE
 
 
