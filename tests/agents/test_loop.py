@@ -334,7 +334,7 @@ def test_only_the_loop_builds_an_agents_graph() -> None:
         path.name
         for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_Loop"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Loop"
     ]
     assert loops == ["loop.py"]
 

@@ -26,8 +26,10 @@ from lawful.graph.snapshot import StateSnapshot
 from lawful.models.port import ChatModel, MessageLike
 from lawful.tools.definition import AnyTool, Tool, tool
 from lawful.tools.dispatch import OnError
+from lawful.tools.facts import Facts
 from lawful.tools.gates import Rules
 from lawful.tools.toolset import Toolset
+from lawful.tools.traits import united
 
 Out = TypeVar("Out")
 AgentPrompt: TypeAlias = str | Message | Sequence[MessageLike]
@@ -218,16 +220,20 @@ class Agent(Generic[Out]):
     # As a part of something else
 
     def as_tool(self, *, name: str | None = None, description: str = "") -> Tool[[str], Any]:
-        """The agent as a tool of another: it is given a task in words and returns its answer."""
+        """The agent as a tool of another: it is given a task in words and returns its answer.
 
-        async def ask(task: str) -> Any:
-            found = await self.graph.ainvoke(_input(task))
+        It counts as whatever its own tools are: one that reads private data makes it a tool that reads private data. What
+        its caller has seen, it has seen too.
+        """
+
+        async def ask(task: str, seen: Facts) -> Any:
+            found = await self.graph.ainvoke({**_input(task), "facts": seen})
             return self._value(found["messages"])
 
         made: AnyTool = tool(
             name=name or self.name, description=description or f"Ask the agent {self.name}.", undeclared="allow"
         )(ask)
-        return made
+        return made.with_(traits=united(one.traits for one in self.tools))
 
     def as_pipeline(self) -> Any:
         """The agent as a step: text in, output out, its errors as values."""
@@ -250,7 +256,23 @@ class Agent(Generic[Out]):
         ask.__name__ = self.name
         return late("lawful.pipeline", "step")(ask)
 
+    def on(self, journal: Any) -> Agent[Out]:
+        """The same agent with its threads kept in another journal, or at the path of a SQLite file."""
+        given = dict(self.built)
+        middleware = given.pop("extra_middleware")
+        made: Any = Agent(self.model, tools=self.tools, middleware=middleware, journal=journal, **given)
+        return made
+
     # Looking
+
+    @property
+    def loop(self) -> CompiledStateGraph[AgentState]:
+        """The loop on the agent's own journal: its questions, its history, its forks."""
+        return self._own
+
+    def explain(self) -> str:
+        """The agent in words: its loop, its tools and what each declares; the opaque and the undeclared are named."""
+        return late("lawful.agents.explain", "explained")(self)
 
     def get_state(self, thread: Any) -> StateSnapshot:
         """Where a thread of the agent's journal stands: ``values["messages"]``, open questions, history."""

@@ -67,7 +67,7 @@ def build_agent_loop(
             component=name,
             operation="build",
         )
-    loop = _Loop(
+    loop = Loop(
         llm,
         tools if isinstance(tools, Toolset) else Toolset(tools),
         checked(extra_middleware or ()),
@@ -83,7 +83,7 @@ def build_agent_loop(
     return _graph(loop, context_schema).compile(checkpointer=checkpointer, store=store, name=name)
 
 
-def _graph(loop: _Loop, context_schema: Any) -> StateGraph[AgentState]:
+def _graph(loop: Loop, context_schema: Any) -> StateGraph[AgentState]:
     graph = StateGraph(AgentState, context_schema=context_schema, name=loop.name)
     graph.add_node("model", loop.model_node)
     graph.add_edge(START, "model")
@@ -99,7 +99,7 @@ def _graph(loop: _Loop, context_schema: Any) -> StateGraph[AgentState]:
     return graph
 
 
-class _Loop:
+class Loop:
     """What the two nodes need; made once, shared by all runs, never changed."""
 
     def __init__(

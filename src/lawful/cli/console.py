@@ -83,6 +83,23 @@ def short(value: Any, most: int = 100) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def asked(question: Question) -> str:
+    """A question as a line."""
+    value: Any = question.value
+    if not isinstance(value, dict) or "tool" not in value:
+        return short(value, 400)
+    why = "; ".join(str(one) for one in value.get("reasons", ()))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType]
+    return f"may {value['tool']} be called with {short(value.get('args'), 300)}? ({why})"  # pyright: ignore[reportUnknownMemberType]
+
+
+def said(state: Any) -> str:
+    """The answer of what has ended: the last message of a conversation, the one text, or all of it as JSON."""
+    held: Any = state
+    messages: Sequence[Any] = held.get("messages") or () if isinstance(state, dict) else ()
+    text = getattr(messages[-1], "text", None) if messages else None
+    return text if isinstance(text, str) else held if isinstance(held, str) else plain(held)
+
+
 def when(at: float) -> str:
     """Seconds since 1970 as UTC, to the second."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")

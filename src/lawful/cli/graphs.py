@@ -13,6 +13,7 @@ from typing import Any
 from lawful.cli import update_graph
 from lawful.cli.publishing import Play
 from lawful.core.errors import ConfigurationError, nearest
+from lawful.core.lazy import late
 from lawful.graph import CompiledStateGraph, StateGraph
 from lawful.journal.port import Journal
 from lawful.journal.records import ThreadInfo
@@ -51,7 +52,8 @@ def graph_of(
 
 
 def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:
-    """The graph at ``module:name``: a StateGraph is compiled over ``journal``; a compiled one keeps its own.
+    """The graph at ``module:name``: a StateGraph is compiled over ``journal``; a compiled one keeps its own. Of an agent, its
+    loop over ``journal``.
 
     Raises: ConfigurationError, with the nearest name where there is no such thing.
     """
@@ -67,8 +69,15 @@ def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:
         if journal is not None and not hasattr(found.checkpointer, "chain"):
             raise _wrong(f"{named} was compiled without a journal: name its StateGraph instead")
         return found
-    graphs = [name for name, value in vars(module).items() if isinstance(value, (StateGraph, CompiledStateGraph))]
-    what = f"has no {match['name']!r}" if found is None else f"has a {type(found).__name__} there, not a graph"
+    agent = late("lawful.agents.agent", "Agent")
+    if issubclass(kind, agent):
+        return found.loop if journal is None else found.on(journal).loop
+    graphs = [
+        name for name, value in vars(module).items() if isinstance(value, (StateGraph, CompiledStateGraph, agent))
+    ]
+    what = (
+        f"has no {match['name']!r}" if found is None else f"has a {type(found).__name__} there, not a graph or an agent"
+    )
     raise _wrong(f"{match['module']} {what}.{nearest(match['name'], graphs)}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -21,6 +21,7 @@ from lawful.cli.mcp import words as mcp_words
 from lawful.cli.run import answer, recover
 from lawful.cli.upgrade import upgrade
 from lawful.core.errors import Failure, nearest
+from lawful.core.lazy import late
 
 _ABOUT = """\
 Agent programs that never silently repeat or lose what they do to the world.
@@ -82,9 +83,26 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     one = verbs.add_parser("draw", help="draw a graph (Mermaid)", description="Draw a graph.", allow_abbrev=False)
     one.add_argument("graph", nargs="?", metavar="module:name", help="a graph of yours; the demo's if not given")
     one.add_argument("--words", action="store_true", help="in words instead")
+    _agents(verb)
     _upgrade(verbs.add_parser("upgrade", help="which paused threads new code can go on with", allow_abbrev=False))
     mcp_words(verbs.add_parser("mcp", help="serve tools by MCP; look at and accept servers", allow_abbrev=False))
     return top, tuple(verbs.choices)
+
+
+def _agents(verb: Callable[[str, str], Parser]) -> None:
+    one = verb("chat", "talk with an agent in the terminal; it is read anew whenever its file is saved")
+    one.add_argument("thing", nargs="?", metavar="module:agent", help="an agent of yours; a stand-in if not given")
+    one.add_argument("--thread", metavar="ID", help="go on with this conversation, in the journal")
+    one = verb("run", "ask an agent, or run a graph, once")
+    one.add_argument("thing", metavar="module:name", help="an agent or a graph of yours")
+    one.add_argument("prompt", metavar="PROMPT", help="a text; for a graph of several keys a JSON object")
+    one.add_argument("--thread", metavar="ID", help="the conversation to begin or go on with")
+    one.add_argument("--journal", metavar="URL", help="as --db; sqlite:///FILE or postgresql://... too")
+    _json(one)
+    one = verb("check", "find where private data, outsiders' words and a way out can meet")
+    one.add_argument("thing", metavar="module:name", help="an agent, a graph or a list of tools of yours")
+    one.add_argument("--strict", action="store_true", help="a tool that declares nothing counts as all three")
+    one.add_argument("--sarif", action="store_true", help="SARIF 2.1.0 instead of text")
 
 
 def _upgrade(one: Parser) -> None:
@@ -141,7 +159,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-_VERBS = {
+_VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "demo": demo,
     "answer": answer,
     "recover": recover,
@@ -153,6 +171,9 @@ _VERBS = {
     "draw": draw,
     "upgrade": upgrade,
     "mcp": mcp,
+    "run": lambda args: late("lawful.cli.agents", "run")(args),
+    "chat": lambda args: late("lawful.cli.chat", "chat")(args),
+    "check": lambda args: late("lawful.cli.check", "check")(args),
 }
 
 

@@ -119,7 +119,7 @@ def report(graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: st
             component="cli",
         )
     if graph.name != NAME:
-        say("", f"thread {thread} has ended: {console.short(stands.values, 400)}")
+        say("", f"thread {thread} has ended: {console.short(console.said(stands.values), 400)}")
         return DONE
     return _report_demo(thread, stands, db)
 

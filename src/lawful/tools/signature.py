@@ -16,6 +16,7 @@ from lawful.graph.runtime import Runtime, StreamWriter, writer_of
 from lawful.graph.signature import hints, name_of, unwrap
 from lawful.graph.step_task import Task
 from lawful.tools.docstring import read_docstring
+from lawful.tools.facts import NOTHING, Facts
 
 Injector: TypeAlias = Callable[[Slot, ToolCall], Any]
 """Of the running node and the call, what a parameter gets that the model does not see."""
@@ -76,7 +77,7 @@ def _place(one: Mapping[str, Any]) -> str:
 def arguments_of(fn: Callable[..., Any]) -> Arguments:
     """The arguments of ``fn``: one for each annotated parameter, described by the docstring.
 
-    Parameters of type `Runtime`, `Run`, `StreamWriter` or `ToolCall` are injected.
+    Parameters of type `Runtime`, `Run`, `StreamWriter`, `ToolCall` or `Facts` are injected.
 
     Raises: ConfigurationError with file and line, for a parameter without an annotation or one that takes any number.
     """
@@ -141,7 +142,15 @@ def _injector(note: Any) -> Injector | None:
         return lambda slot, call: writer_of(_task(slot, call))
     if base is ToolCall:
         return lambda slot, call: call
+    if base is Facts:
+        return _facts
     return None
+
+
+def _facts(slot: Slot, call: ToolCall) -> Facts:
+    """What the run of the calling agent has seen; nothing, where no agent calls."""
+    given = getattr(slot, "arg", None)
+    return cast("dict[str, Any]", given).get("facts", NOTHING) if isinstance(given, dict) else NOTHING
 
 
 def _runtime(slot: Slot, call: ToolCall) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -34,6 +35,17 @@ class Traits(Struct, frozen=True, kw_only=True):
     def outward(self) -> bool:
         """Whether words that it is given may reach outsiders."""
         return self.sends_out or (self.effect and not self.stays_inside)
+
+
+def united(many: Iterable[Traits]) -> Traits:
+    """What something is that may use tools of these traits: an agent that is itself a tool."""
+    all_ = list(many)
+    return Traits(
+        reads_private=any(one.reads_private for one in all_),
+        ingests_external=any(one.ingests_external for one in all_),
+        sends_out=any(one.outward for one in all_),
+        declared=all(one.declared for one in all_),
+    )
 
 
 _CHANGES: Final = frozenset({

@@ -45,6 +45,7 @@ def vote(
     voters, or None. ``read`` makes of an answer what is counted. The order of the voters decides nothing.
     """
     members = named(voters)
+    number = len(members)
     if not 0 <= needed < 1:
         raise ConfigurationError(f"needed is a part from 0 to 1, not {needed}", component="patterns", operation="vote")
     graph = StateGraph(VoteState, name="vote")
@@ -55,7 +56,7 @@ def vote(
         counts = Counter(read(one.answer) for one in state["votes"])
         best = max(counts.values())
         tops = [answer for answer, n in counts.items() if n == best]
-        won = tops[0] if len(tops) == 1 and best > needed * len(members) else None
+        won = tops[0] if len(tops) == 1 and best > needed * number else None
         return {"counts": dict(sorted(counts.items())), "winner": won}
 
     graph.add_node("count", count).add_edge(list(members), "count")
