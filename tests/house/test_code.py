@@ -17,6 +17,7 @@ GLOBALS = {"stores/sqlite_leases.py": "a lock that a forked child must have anew
 IMPORT_BY_NAME = {
     "core/lazy.py": "the one sanctioned late import, of names that the library itself writes",
     "cli/graphs.py": "the graph that a user names on the command line",
+    "cli/reloading.py": "the same module, when its file was saved",
 }
 SEAMS = {
     "task runner": ("graph/attempt.py", "graph/drivers/", "graph/apply.py"),

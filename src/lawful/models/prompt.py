@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from lawful.core.errors import ParsingError, ValidationError, nearest
 from lawful.core.messages import ROLES, Message, coerce
-from lawful.models.transcript import closed
+from lawful.models.transcript import must_be_closed
 from lawful.models.values import Only, OutputSpec, Request, ToolChoice, ToolSpec
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -30,7 +30,7 @@ def request_of(
         request = Request(_messages(prompt), tuple(tools), tool_choice, output)
     if not request.messages:
         raise _refuse("a model is asked at least one message")
-    closed(request.messages)
+    must_be_closed(request.messages)
     _check_tools(request)
     return request
 

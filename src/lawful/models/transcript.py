@@ -6,7 +6,7 @@ A request can only be made of a closed conversation, so that no provider ever se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -74,6 +74,45 @@ def closed(messages: Sequence[Message]) -> list[Turn]:
         for at, message in enumerate(messages)
         if message.role not in ("tool", "function")
     ]
+
+
+_KNOWN: Final[dict[int, tuple[Message, ...]]] = {}
+"""Conversations that were found closed, by their first message: an agent asks with the same one and a little more."""
+_MOST = 8
+
+
+def must_be_closed(messages: tuple[Message, ...]) -> None:
+    """The check of `closed` alone, for every request; of a conversation that grows only what is new is looked at.
+
+    Raises: ValidationError, as `closed` does.
+    """
+    key = id(messages[0]) if messages else 0
+    known = _KNOWN.get(key, ())
+    begin = len(known)
+    # Tuples compare by identity first, so that this costs some nanoseconds a message.
+    if begin > len(messages) or messages[:begin] != known:
+        begin = 0
+    if not _is_closed(messages[begin:]):
+        closed(messages)
+    _KNOWN.pop(key, None)
+    while len(_KNOWN) >= _MOST:
+        _KNOWN.pop(next(iter(_KNOWN), 0), None)
+    _KNOWN[key] = messages
+
+
+def _is_closed(messages: Sequence[Message]) -> bool:
+    """Whether that is plain; where not, `closed` says what it is."""
+    pending: dict[str | None, bool] = {}
+    for message in messages:
+        if message.role in ("tool", "function"):
+            if pending.pop(message.tool_call_id, None) is None:
+                return False
+            continue
+        for call in _calls(message):
+            if not call.id or pending.get(call.id):
+                return False
+            pending[call.id] = isinstance(call, ToolCall) and call.state == "pending"
+    return not any(pending.values())
 
 
 def _calls(message: Message) -> list[ToolCall | InvalidToolCall]:

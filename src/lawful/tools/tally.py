@@ -75,7 +75,14 @@ def _more(held: dict[str, int], new: dict[str, int]) -> dict[str, int]:
 
 
 def _less(held: dict[str, int], mine: dict[str, int]) -> dict[str, int]:
-    return {key: left for key, times in held.items() if (left := times - mine.get(key, 0)) > 0} if mine else held
+    if not mine:
+        return held
+    out = dict(held)
+    for key, times in mine.items():
+        left = out.pop(key, 0) - times
+        if left > 0:
+            out[key] = left
+    return out
 
 
 codec.register(Tally, id="lawful.tools.Tally", version=1)
