@@ -15,9 +15,10 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import effects, graph, pipelines, postgres, streams, travel
+from bench.suites import agents, effects, graph, pipelines, postgres, streams, travel
 
 SUITES: dict[str, Any] = {
+    "agents": agents,
     "effects": effects,
     "graph": graph,
     "pipelines": pipelines,

@@ -1,0 +1,17 @@
+"""An agent: a model, tools, and a question."""
+
+from __future__ import annotations
+
+from lawful import Agent, tool
+
+
+@tool
+def weather(city: str) -> str:
+    """Today's weather in one city."""
+    return f"fair in {city}"
+
+
+agent = Agent("demo", tools=[weather])
+print(agent.invoke("What is the weather in Lyon?").text)
+
+# prints: weather says: fair in Lyon (demo model: no language model, plain rules only)
