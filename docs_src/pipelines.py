@@ -16,7 +16,7 @@ async def fetch(name: str) -> Result[str, NetworkError]:
 
 
 @step
-def cached(name: str) -> str:
+def kept(name: str) -> str:
     return f"what was kept of {name}"
 
 
@@ -24,7 +24,7 @@ def longest(words: list[str]) -> str:
     return max(words, key=len)
 
 
-words = pure(str.strip) >> (fetch | cached) >> pure(str.split)
+words = pure(str.strip) >> (fetch | kept) >> pure(str.split)
 summary: Pipeline[str, tuple[int, str]] = words >> (pure(len) & pure(longest))
 
 print(*names(summary))
@@ -51,7 +51,7 @@ async def test_a_page_that_is_up_is_not_asked_of_the_cache() -> None:
 
 asyncio.run(test_a_page_that_is_up_is_not_asked_of_the_cache())
 
-# prints: strip fetch cached split len longest
+# prints: strip fetch kept split len longest
 # prints: ('http.get',) ('NetworkError',)
 # prints: <Lambda strip >> upper>
 # prints: 5 words, the longest is what

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from lawful.core.errors import ConfigurationError
 from lawful.core.result import Ok
 from lawful.core.signals import OutcomeUnknown
-from lawful.pipeline import from_json, in_turn, optimise, pure, to_json
+from lawful.pipeline import from_json, in_turn, names, optimise, pure, retry, to_json
 from lawful.pipeline.optimiser import PASSES, Pass, hoist_independent
 from support.pipelines import (
     ANY,
@@ -23,6 +24,7 @@ from support.pipelines import (
     REGISTRY,
     SAME,
     SUCCEEDING,
+    TWO,
     AnyPipeline,
     remembered,
     seen,
@@ -137,3 +139,32 @@ def test_json_there_and_back(t: AnyPipeline) -> None:
     back = from_json(told, REGISTRY)
     assert to_json(back) == told
     assert seen(back) == seen(t)
+
+
+@few
+@given(ANY, ANY)
+def test_a_pair_ends_well_where_both_do_and_else_as_one_of_them(a: AnyPipeline, b: AnyPipeline) -> None:
+    """Rows: S0-014."""
+    (end, _), (left, _), (right, _) = seen(a & b), seen(a), seen(b)
+    if isinstance(left, Ok) and isinstance(right, Ok):
+        assert end == Ok((left.value, right.value))
+    else:
+        assert end in [one for one in (left, right) if not isinstance(one, Ok)]
+
+
+@few
+@given(ANY, st.sampled_from(BAD))
+def test_of_several_errors_the_leftmost_wins_whatever_the_other_half_is(a: AnyPipeline, bad: AnyPipeline) -> None:
+    """Rows: S0-014."""
+    (end, _), (alone, _), (error, _) = seen(bad & a), seen(a), seen(bad)
+    assert end == error or (isinstance(alone, tuple) and end == alone)
+
+
+@few
+@given(ANY)
+def test_what_passes_a_retry_is_done_once(a: AnyPipeline) -> None:
+    for lost in (GRAVE[0], GRAVE[1], GOOD[0] >> GRAVE[0], GRAVE[0] & a, SAME >> (BAD[0] | GRAVE[0])):
+        (end, log), (alone, _) = seen(retry(lost, TWO) | a), seen(lost)
+        assert end == alone
+        assert isinstance(end, tuple)
+        assert [name for name, _ in log].count("lost") <= 1 + repr(names(a)).count("lost")

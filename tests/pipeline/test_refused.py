@@ -28,11 +28,16 @@ from lawful.pipeline import (
     explain,
     from_json,
     guard,
+    in_turn,
+    par,
+    prim,
     pure,
     rate_limit,
+    retry,
     run,
     step,
     stream,
+    switch,
     timeout,
     to_json,
 )
@@ -282,3 +287,54 @@ def test_annotations_are_held_against_each_other_however_deep_pairs_nest() -> No
     untyped: Any = step(text)
     [wrong] = check((leaf & leaf) >> untyped)
     assert wrong.gives == "tuple[int, int]"
+
+
+def plain(n: int) -> int:
+    return n
+
+
+NO_COMPONENT: Any = MemoryCache("mem")
+JOINS: list[Callable[[Any], Any]] = [
+    lambda x: SIZE >> x,
+    lambda x: SIZE & x,
+    lambda x: SIZE | x,
+    lambda x: par(x, SIZE),
+    lambda x: in_turn(SIZE, x),
+    each,
+    retry,
+    lambda x: timeout(x, 1),
+    lambda x: breaker(x, CircuitBreaker()),
+    lambda x: rate_limit(x, RateLimiter(1)),
+    lambda x: cached(x, MemoryCache(), name="x"),
+    lambda x: guard(x, before=[plain]),
+    lambda x: branch(bool, x, SIZE),
+    lambda x: branch(bool, SIZE, x),
+    lambda x: switch(abs, {1: x}, otherwise=SIZE),
+    lambda x: switch(abs, {}, otherwise=x),
+]
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_what_is_no_pipeline_is_refused_where_it_is_joined(join: Callable[[Any], Any]) -> None:
+    """Rows: S0-019, S0-029."""
+    with pytest.raises(ConfigurationError, match=r"joins pipelines, not <function plain .*make it one: step"):
+        join(plain)
+    with pytest.raises(ConfigurationError, match="joins pipelines, not 5"):
+        join(5)
+
+
+TAKES: list[Callable[[Any], Any]] = [
+    step,
+    pure,
+    SIZE.map,
+    lambda _: prim(NO_COMPONENT),
+    lambda x: branch(x, SIZE, SIZE),
+    lambda x: switch(x, {}, otherwise=SIZE),
+    lambda x: guard(SIZE, after=[x]),
+]
+
+
+@pytest.mark.parametrize("take", TAKES)
+def test_what_cannot_be_called_is_no_step(take: Callable[[Any], Any]) -> None:
+    with pytest.raises(ConfigurationError, match="takes functions, not"):
+        take(SIZE)

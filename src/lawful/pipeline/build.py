@@ -26,7 +26,9 @@ from lawful.pipeline.nodes import (
     function_name,
     is_async,
     made_pure,
+    part,
 )
+from lawful.pipeline.nodes import function as callable_
 from lawful.pipeline.scene import Run
 
 I = TypeVar("I")
@@ -139,6 +141,7 @@ def step(
         raise _refuse(name or "step", "a step with effects is neither independent nor cacheable, and it acts")
 
     def make(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
+        callable_(function, "step()")
         own = name or function_name(function)
         if blocking and is_async(function):
             raise _refuse(own, "an async function does not block: drop blocking=True")
@@ -171,6 +174,7 @@ def prim(component: Component[I, O]) -> Pipeline[I, O]:
     found = getattr(component, "component_id", None)
     if not isinstance(found, str) or not found:
         raise _refuse(function_name(component), "a component has a component_id, a str that is not empty")
+    callable_(component, "prim()")
     return Prim(component)
 
 
@@ -182,14 +186,17 @@ def branch(when: Callable[[I], Result[bool, E]], then: Pipeline[I, O], otherwise
 def branch(when: Callable[[I], bool], then: Pipeline[I, O], otherwise: Pipeline[I, O]) -> Pipeline[I, O]: ...
 def branch(when: Callable[[I], Any], then: Pipeline[I, O], otherwise: Pipeline[I, O]) -> Pipeline[I, O]:
     """``then`` where ``when(input)`` is True, else ``otherwise``; an error of ``when`` is the branch's."""
-    return Branch(when, ((True, then),), otherwise)
+    callable_(when, "branch()")
+    return Branch(when, ((True, part(then, "branch()")),), part(otherwise, "branch()"))
 
 
 def switch(
     key: Callable[[I], Hashable], cases: Mapping[Any, Pipeline[I, O]], *, otherwise: Pipeline[I, O]
 ) -> Pipeline[I, O]:
     """The case that equals ``key(input)``, which is called once; ``otherwise`` where there is none."""
-    return Branch(key, tuple(cases.items()), otherwise)
+    callable_(key, "switch()")
+    arms = tuple((case, part(arm, "switch()")) for case, arm in cases.items())
+    return Branch(key, arms, part(otherwise, "switch()"))
 
 
 @overload
@@ -211,9 +218,9 @@ def par(*many: Pipeline[Any, Any]) -> Pipeline[Any, Any]:
     """
     if not many:
         raise _refuse("par", "par needs at least one pipeline")
-    joined = many[0]
+    joined = part(many[0], "par()")
     for one in many[1:]:
-        joined = Par(joined, one)
+        joined = joined & one
     return joined >> pure(cast("Callable[[Any], tuple[Any, ...]]", _Flat(len(many))), "flat")
 
 
@@ -222,7 +229,7 @@ def in_turn(first: Pipeline[I, O], second: Pipeline[I, P], /) -> Pipeline[I, tup
 
     The optimiser starts both at once where all their steps say that they are independent.
     """
-    return Par(first, second, "in turn")
+    return Par(part(first, "in_turn()"), part(second, "in_turn()"), "in turn")
 
 
 def always(value: V) -> Callable[[Any], V]:
@@ -237,7 +244,7 @@ def each(inner: Pipeline[I, O], *, at_once: int = 8) -> Pipeline[Sequence[I], li
     """
     if at_once < 1:
         raise _refuse("each", f"at_once must be at least 1, not {at_once}")
-    return Each(inner, at_once)
+    return Each(part(inner, "each()"), at_once)
 
 
 def retry(inner: Pipeline[I, O], policy: RetryPolicy | None = None) -> Pipeline[I, O]:
@@ -245,7 +252,7 @@ def retry(inner: Pipeline[I, O], policy: RetryPolicy | None = None) -> Pipeline[
 
     By default an error is retried if it says ``retryable``. An unknown outcome is never tried again.
     """
-    return Guarded(inner, policy or RetryPolicy())
+    return Guarded(part(inner, "retry()"), policy or RetryPolicy())
 
 
 def timeout(inner: Pipeline[I, O], seconds: float) -> Pipeline[I, O]:
@@ -255,7 +262,7 @@ def timeout(inner: Pipeline[I, O], seconds: float) -> Pipeline[I, O]:
     """
     if not 0 < seconds <= sys.float_info.max:
         raise _refuse("timeout", f"seconds must be a finite number above 0, not {seconds!r:.80}")
-    return Guarded(inner, Timeout(seconds))
+    return Guarded(part(inner, "timeout()"), Timeout(seconds))
 
 
 class _Flat:

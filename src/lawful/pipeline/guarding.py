@@ -23,7 +23,9 @@ from lawful.pipeline.nodes import (
     RateLimit,
     function_name,
     name_of,
+    part,
 )
+from lawful.pipeline.nodes import function as callable_
 from lawful.pipeline.walking import walk
 
 I = TypeVar("I")
@@ -32,14 +34,14 @@ O = TypeVar("O")
 
 def breaker(inner: Pipeline[I, O], circuit: CircuitBreaker) -> Pipeline[I, O]:
     """``inner`` while the circuit lets calls through; else a NetworkError at once, which says when to try again."""
-    return Guarded(inner, Breaker(circuit))
+    return Guarded(part(inner, "breaker()"), Breaker(circuit))
 
 
 def rate_limit(
     inner: Pipeline[I, O], limiter: RateLimiter, *, cost: Callable[[I], float] | None = None
 ) -> Pipeline[I, O]:
     """``inner``, each call waiting until the limiter lets it; ``cost`` tells how much an input takes, by default 1."""
-    return Guarded(inner, RateLimit(limiter, cost))
+    return Guarded(part(inner, "rate_limit()"), RateLimit(limiter, cost))
 
 
 def cached(
@@ -58,7 +60,7 @@ def cached(
     Raises: ConfigurationError, naming the step, unless every step in it is pure or said to be cacheable; for a name
     that is empty, or a ``ttl`` that is no finite number above 0.
     """
-    for node in walk(inner):
+    for node in walk(part(inner, "cached()")):
         if not _repeatable(node):
             raise ConfigurationError(
                 f"cached({name!r}): step {name_of(node)!r} may act each time it runs;"
@@ -103,10 +105,11 @@ def guard(
     """
     if not before and not after:
         raise ConfigurationError("guard() needs a check", component="pipeline", operation="guard")
-    return Guarded(inner, Guard(tuple(map(_check, before)), tuple(map(_check, after))))
+    return Guarded(part(inner, "guard()"), Guard(tuple(map(_check, before)), tuple(map(_check, after))))
 
 
 def _check(function: Callable[[Any], Any]) -> Pipeline[Any, Any]:
+    callable_(function, "guard()")
     return Lambda(Checked(function), function_name(function), errors=(ValidationError,))
 
 

@@ -51,15 +51,15 @@ class Pipeline(Generic[I_contra, O_co]):
 
     def __rshift__(self, then: Pipeline[O_co, P]) -> Pipeline[I_contra, P]:
         """``a >> b``: the output of ``a`` is the input of ``b``; an error of ``a`` skips ``b``."""
-        return Seq(self, then)
+        return Seq(self, part(then, ">>"))
 
     def __and__(self: Pipeline[I, O], beside: Pipeline[I, P]) -> Pipeline[I, tuple[O, P]]:
         """``a & b``: both on the same input, at once."""
-        return Par(self, beside)
+        return Par(self, part(beside, "&"))
 
     def __or__(self: Pipeline[I, O], otherwise: Pipeline[I, P]) -> Pipeline[I, O | P]:
         """``a | b``: ``b`` on the same input, only where ``a`` ends in an error."""
-        return Fallback(self, otherwise)
+        return Fallback(self, part(otherwise, "|"))
 
     def map(self, f: Callable[[O_co], P]) -> Pipeline[I_contra, P]:
         """``t.map(f)`` is ``t >> pure(f)``. Raises: ConfigurationError, if ``f`` is an ``async def``."""
@@ -274,6 +274,22 @@ Node: TypeAlias = (
 """The same nodes as a closed union, for the interpreters' `match`."""
 
 
+def part(thing: Pipeline[I, O], where: str) -> Pipeline[I, O]:
+    """``thing``, for those whom no type checker tells. Raises: ConfigurationError, if it is no pipeline."""
+    if isinstance(cast("Any", thing), Pipeline):
+        return thing
+    how = "make it one: step(...), or pure(...)" if callable(thing) else "and this is none"
+    raise ConfigurationError(
+        f"{where} joins pipelines, not {thing!r:.80}; {how}", component="pipeline", operation="build"
+    )
+
+
+def function(thing: Callable[..., Any], where: str) -> None:
+    """Raises: ConfigurationError, if ``thing`` cannot be called."""
+    if not callable(thing):
+        raise ConfigurationError(f"{where} takes functions, not {thing!r:.80}", component="pipeline", operation="build")
+
+
 def name_of(node: Pipeline[Any, Any]) -> str:
     """What a step, a component or a branch's question is called; "" for the kinds that have no name."""
     if isinstance(node, Lambda):
@@ -303,6 +319,7 @@ def is_async(function: object) -> bool:
 
 def made_pure(f: Callable[[I], O], name: str = "") -> Lambda[I, O]:
     """A step of a function that is declared pure."""
+    function(f, "pure()")
     if is_async(f):
         raise ConfigurationError(
             f"pure({function_name(f)}): an async function is not pure; make it a step",
