@@ -262,6 +262,8 @@ def test_models_that_branches_and_guards_ask_are_counted() -> None:
     tree = guard(branch(Judge(), pure(str.strip), pure(str.upper)), before=[Judge()], after=[Judge()])
     told = explain(tree)
     assert told.model_calls == 3
+    judge: Pipeline[str, str] = prim(Judge())
+    assert explain(branch(bool, judge >> judge, judge)).model_calls == 2  # one arm runs, the dearer one at most
     assert told.models == ("judge",)
     assert told.effects == ("openai",)
     assert dry_run(branch(Judge(), SIZE, SIZE), 1).effects == ("openai",)

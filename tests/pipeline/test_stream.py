@@ -22,6 +22,7 @@ from lawful.core.retry import RetryPolicy
 from lawful.core.signals import ControlSignal, OutcomeUnknown
 from lawful.core.telling import model_call
 from lawful.pipeline import Pipeline, Run, branch, each, prim, pure, retry, run, step, stream, streamed
+from lawful.pipeline.pipe import Pipe
 from lawful.pipeline.streaming import Stream
 from lawful.testing import Script
 from support.pipelines import ANY, LOG, AnyPipeline, seen
@@ -472,3 +473,19 @@ async def test_a_bug_in_folding_closes_where_the_chunks_come_from() -> None:
     with pytest.raises(ZeroDivisionError):
         await run(streamed(numbers, start=0.0, add=over), 9)
     assert closed == [9]
+
+
+async def test_a_place_whose_owner_was_cancelled_is_given_to_the_next() -> None:
+    pipe = Pipe(1)
+    pipe.push("first")
+
+    async def put() -> None:
+        await pipe.room()
+        pipe.push("second")
+
+    gone, next_one = asyncio.create_task(pipe.room()), asyncio.create_task(put())
+    await asyncio.sleep(0)
+    assert await pipe.take() == "first"
+    gone.cancel()
+    assert await asyncio.wait_for(pipe.take(), 5) == "second"
+    await next_one
