@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -106,22 +107,39 @@ def crowd(path: Path, count: int, workers: int) -> float:
     return took / count * 1e6
 
 
+_built: dict[tuple[int, int], tuple[Path, FakeProvider]] = {}
+
+
 def recovering(path: Path, count: int, open_: int) -> float:
-    """Milliseconds to recover a journal of ``count`` operations of which ``open_`` have no known outcome."""
+    """Milliseconds to recover a journal of ``count`` operations of which ``open_`` have no known outcome.
+
+    The journal is made once, and copied for each round.
+    """
+    if (count, open_) not in _built:
+        _built[count, open_] = _with_open(path, count, open_)
+        path = path.with_suffix(".first.db")
+    made, provider = _built[count, open_]
+    shutil.copy(made, path)
     journal = SQLiteJournal(path)
-    provider = FakeProvider(lookup="strong")
-    pay = provider.effect("pay")
-    ledger = Ledger(journal)
-    for n in range(count):
-        if n == count - open_:
-            provider.lookup, provider.lose_reply = None, -1  # from here on replies are lost and nothing can be asked
-        intent = pay.plan(FakeCommand(f"{n}"))
-        ledger.execute_sync(intent)
-    provider.lookup, provider.lose_reply = "strong", 0
     began = perf_counter()
-    report = recover_sync(journal, [pay])
+    report = recover_sync(journal, [provider.effect("pay")])
     took = perf_counter() - began
     journal.close()
     if len(report.settled) != open_ or report.left:
         raise Unfit(f"{len(report.settled)} of {open_} were settled")
     return took * 1e3
+
+
+def _with_open(path: Path, count: int, open_: int) -> tuple[Path, FakeProvider]:
+    """A journal file, and the provider that knows what became of its operations."""
+    provider = FakeProvider(lookup="strong")
+    pay = provider.effect("pay")
+    journal = SQLiteJournal(path)
+    ledger = Ledger(journal)
+    for n in range(count):
+        if n == count - open_:
+            provider.lookup, provider.lose_reply = None, -1  # from here on replies are lost and nothing can be asked
+        ledger.execute_sync(pay.plan(FakeCommand(f"{n}")))
+    provider.lookup, provider.lose_reply = "strong", 0
+    journal.close()
+    return path, provider

@@ -62,6 +62,11 @@ class Forge(ThreadingHTTPServer):
         TCPServer.server_bind(self)  # not HTTPServer's, which asks the resolver for a name
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that go are part of the play."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
@@ -217,5 +222,6 @@ def main(folder: str) -> None:
             forge.serve_forever(poll_interval=0.1)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and os.fork() == 0:
+    # The parent ends at once, so that whoever started it waits for nothing and leaves no child behind.
     main(sys.argv[1])

@@ -49,12 +49,13 @@ class Place:
         if found is not None:
             return found
         self.folder.mkdir(parents=True, exist_ok=True)
-        subprocess.Popen(
+        subprocess.run(
             [sys.executable, "-m", "lawful.cli.forge", str(self.folder.resolve())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            check=False,
         )
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
