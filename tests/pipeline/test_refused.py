@@ -290,6 +290,17 @@ def test_annotations_are_held_against_each_other_however_deep_pairs_nest() -> No
     [wrong] = check((leaf & leaf) >> untyped)
     assert wrong.gives == "tuple[int, int]"
 
+    def two(pair: tuple[int, str]) -> int:
+        return pair[0]
+
+    def fitting(pair: tuple[int, int]) -> int:
+        return pair[0]
+
+    crossed: Any = step(two)
+    [wrong] = check((leaf & leaf) >> crossed)
+    assert wrong.wants == "tuple[int, str]"
+    assert check((leaf & leaf) >> step(fitting)) == ()
+
 
 def plain(n: int) -> int:
     return n
