@@ -1,10 +1,11 @@
-"""The library's own classes that state may hold, and langchain's messages: a closed table of their ids."""
+"""The library's own classes that state may hold: a closed table of their ids, whatever module they live in later."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from lawful.core.lazy import late
+from lawful.core.neighbours import CORE, IDS, bridge
 
 _MESSAGES = (
     "Message",
@@ -20,28 +21,12 @@ _MESSAGES = (
     "File",
     "NonStandard",
 )
-_LANGCHAIN = {
-    "messages.human": ("HumanMessage", "HumanMessageChunk"),
-    "messages.ai": ("AIMessage", "AIMessageChunk"),
-    "messages.system": ("SystemMessage", "SystemMessageChunk"),
-    "messages.chat": ("ChatMessage", "ChatMessageChunk"),
-    "messages.tool": ("ToolMessage", "ToolMessageChunk"),
-    "messages.function": ("FunctionMessage", "FunctionMessageChunk"),
-    "messages.modifier": ("RemoveMessage",),
-    "documents.base": ("Document",),
-}
-"""langchain_core's modules and what of theirs states hold: a thread of messages is read wherever that package is."""
 _OWN: dict[str, tuple[str, str]] = {
     **{f"lawful:{name}": ("lawful.core.messages", name) for name in _MESSAGES},
     **{f"lawful:{name}": ("lawful.core.questions", name) for name in ("Principal", "Approved", "Reply", "Question")},
     **{
         f"lawful:{name}": ("lawful.core.crdt", name)
         for name in ("GSet", "PNCounter", "LWW", "MaxRegister", "VersionVector")
-    },
-    **{
-        f"langchain:{name}": (f"langchain_core.{module}", name)
-        for module, names in _LANGCHAIN.items()
-        for name in names
     },
 }
 """Id to module and name. The modules are loaded when the first value of theirs is written or read, to keep import light."""
@@ -50,11 +35,14 @@ _IDS = {place: type_id for type_id, place in _OWN.items()}
 
 
 def own_id(cls: type) -> str | None:
-    """The id of one of our own classes, or None."""
-    return _IDS.get((cls.__module__, cls.__qualname__))
+    """The id of one of our own classes, or of langchain's; None for any other."""
+    found = _IDS.get((cls.__module__, cls.__qualname__))
+    return bridge().type_id(cls) if found is None and cls.__module__.startswith(CORE) else found
 
 
 def own_class(type_id: str) -> Any:
     """The class of one of our own ids, or None; only what the table above says is ever imported."""
+    if type_id.startswith(IDS):
+        return bridge().class_of(type_id)
     place = _OWN.get(type_id)
     return None if place is None else late(place[0], place[1])

@@ -10,6 +10,7 @@ from lawful.core.errors import UnknownMessage
 from lawful.core.failure import nearest
 from lawful.core.known_list import KnownList
 from lawful.core.messages import ROLES, Message, RemoveMessage, coerce, fresh_id
+from lawful.core.neighbours import bridge, is_neighbour
 
 REMOVE_ALL_MESSAGES: Final = "__remove_all__"
 """As the id of a RemoveMessage: forget all that came before it."""
@@ -17,7 +18,8 @@ REMOVE_ALL_MESSAGES: Final = "__remove_all__"
 _MESSAGE: Final = frozenset({Message})
 _ID: Final = attrgetter("id")
 
-Entry: TypeAlias = Message | RemoveMessage
+Entry: TypeAlias = Any
+"""A Message or RemoveMessage, or one of langchain's."""
 
 
 def prepare_messages(update: Any) -> list[Entry]:
@@ -43,7 +45,7 @@ def merge_messages(value: Any, update: Any) -> list[Message] | tuple[Message, ..
     entries = prepare_messages(update)
     if (joined := _joined(value, entries)) is not None:
         return joined
-    merged = [entry for entry in prepare_messages(value) if isinstance(entry, Message)]
+    merged: list[Any] = [entry for entry in prepare_messages(value) if not _removes(entry)]
     clear = max((at for at, entry in enumerate(entries) if entry.id == REMOVE_ALL_MESSAGES), default=-1)
     if clear >= 0:
         merged, entries = [], entries[clear + 1 :]
@@ -51,7 +53,7 @@ def merge_messages(value: Any, update: Any) -> list[Message] | tuple[Message, ..
     gone: set[int] = set()
     for entry in entries:
         at = places.get(entry.id)
-        if isinstance(entry, RemoveMessage):
+        if _removes(entry):
             if at is None:
                 known = (message.id for message in merged if message.id is not None)
                 raise UnknownMessage(
@@ -93,7 +95,14 @@ def _ids_in(value: Any) -> set[str] | None:
     return None if None in ids else cast("set[str]", ids)
 
 
-def _with_id(given: Any) -> Entry:
+def _removes(entry: Any) -> bool:
+    """Whether it is a removal, ours or langchain's."""
+    return isinstance(entry, RemoveMessage) or getattr(entry, "type", None) == "remove"
+
+
+def _with_id(given: Any) -> Any:
+    if type(given) is not Message and is_neighbour(cast("type[Any]", type(given))):
+        return bridge().entry(given)
     entry = coerce(given)
     return entry.named(fresh_id()) if isinstance(entry, Message) and entry.id is None else entry
 

@@ -13,6 +13,7 @@ from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.link import link
 from lawful.graph.migrations import Migration
+from lawful.graph.neighbourly import as_called
 from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, checked_cache, one_or_many, policies, subgraph_of
 from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
 from lawful.graph.policies import NO_LIMITS, Limits, timeout_of
@@ -93,7 +94,7 @@ class StateGraph(Generic[S]):
         ``node`` is its name, or the callable itself (its name is then taken from it). ``timeout`` is in seconds and for
         async nodes only. Raises: GraphBuildError for a reserved, forbidden or duplicate name.
         """
-        name, fn = _named(node, action)
+        name, fn = _named(as_called(node), as_called(action))
         fn = PipelineNode(fn) if is_pipeline(fn) else fn
         self._check_name(name)
         timeout_of(timeout, f"Node {name!r}: timeout")
@@ -237,6 +238,7 @@ class StateGraph(Generic[S]):
         ``path`` sees the state with the source's own writes applied. ``path_map`` translates what it returns; without
         one, a ``Literal`` return annotation tells where it may go.
         """
+        path = as_called(path)
         name = name_of(path)
         start = _name_at(source)
         if any(b.source == start and b.name == name and name != "<lambda>" for b in self.branches):

@@ -9,6 +9,7 @@ from lawful.core.check import Check, compile_check
 from lawful.core.codec import Registry
 from lawful.core.codec import default as default_registry
 from lawful.core.errors import InvalidUpdateError
+from lawful.core.neighbours import bridge
 from lawful.graph.channel_forms import DeltaChannel
 from lawful.graph.channels import (
     MISSING,
@@ -23,6 +24,7 @@ from lawful.graph.channels import (
 from lawful.graph.command import END, ROOT, START, Command, Overwrite, Send
 from lawful.graph.handlers import handler_for, handlers
 from lawful.graph.migrations import Migrations, check_migrations
+from lawful.graph.neighbourly import in_its_messages, speaks_langchain
 from lawful.graph.parts import Blueprint, BranchSpec, EdgeSpec, NodeSpec
 from lawful.graph.policies import TimeoutPolicy, limited, timeout_of
 from lawful.graph.program import Join, Node, Program, Router
@@ -52,6 +54,7 @@ class Linker:
         self.joins: list[Join] = []
         self.subscribers: dict[str, list[str]] = {}
         self._edge_channels()
+        self.bridged = speaks_langchain(graph, self.schemas)
         self.acceptor = self._acceptor()
         self.nodes: dict[str, Node] = {}
 
@@ -98,6 +101,8 @@ class Linker:
             root=ROOT in self.channels,
         )
         made.prepares = prepares(self.channels)
+        if self.bridged:
+            made.prepares = in_its_messages(made.prepares, self.channels)
         return made
 
     def _checks(self) -> dict[str, Check]:
@@ -122,6 +127,8 @@ class Linker:
             call, awaits, view = caller(spec.fn, "Node"), is_async(spec.fn), self.view(spec.schema)
         if self.debug and spec.graph is None:
             call = watched(call, awaits)
+        if self.bridged and spec.graph is None:
+            call = bridge().around(call, awaits)
         node = Node(spec.name, spec.fn, call=call, is_async=awaits, view=view, accept=self.acceptor.accept)
         node.schema = spec.schema
         node.managed = spec.schema.managed
@@ -218,6 +225,7 @@ class Linker:
         nodes = {START: self.start(), **{name: self.node(spec) for name, spec in g.nodes.items()}}
         nodes.update(handlers(g, self.acceptor.accept))
         program = Program(self.name, nodes, self.channels, strict=g.strict)
+        program.bridged = self.bridged
         program.acceptor = self.acceptor
         program.checks = self.acceptor.checks
         program.subscribers = {k: tuple(v) for k, v in self.subscribers.items()}

@@ -142,6 +142,7 @@ class Program:
         "acceptor",
         "bare",
         "bare_input",
+        "bridged",
         "caches",
         "channels",
         "checks",
@@ -227,6 +228,8 @@ class Program:
         self.bare = False
         """Whether the output is the value of its one key, not a dict."""
         self.bare_input = False
+        self.bridged = False
+        """Whether its nodes work with langchain (`lawful.core.neighbours`)."""
         self.direct = False
         """Whether input goes straight into channels, without the step of a node ``__start__``: a low-level graph."""
         self.narrow = False

@@ -10,6 +10,7 @@ from msgspec import Struct
 from lawful.core.context import here
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.core.events import Custom
+from lawful.core.neighbours import bridge
 from lawful.graph.control import RunControl
 from lawful.graph.notes import noted
 from lawful.graph.signature import hints, name_of, parameters
@@ -171,7 +172,10 @@ def config_of(task: Task) -> dict[str, Any]:
         "langgraph_path": task.path,
         "langgraph_checkpoint_ns": task.ns,
     }
-    return {**given, "configurable": configurable, "metadata": metadata, "tags": list(given.get("tags") or ())}
+    made = {**given, "configurable": configurable, "metadata": metadata, "tags": list(given.get("tags") or ())}
+    if task.program.bridged:
+        made["callbacks"] = bridge().callbacks(task)
+    return made
 
 
 def get_stream_writer() -> StreamWriter:
@@ -250,6 +254,8 @@ def injectable(name: str, hint: Any) -> Getter | None:
         return Runtime
     if origin is StreamWriter:
         return writer_of
+    if getattr(origin, "__name__", "") == "RunnableConfig":
+        return config_of
     return _BY_NAME.get(name)
 
 

@@ -1,0 +1,68 @@
+"""An unchanged LangGraph program with langchain's messages and model, ported by its imports alone."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langgraph")
+pytest.importorskip("langgraph.checkpoint.sqlite")
+
+pytestmark = pytest.mark.integration
+PROGRAM = (Path(__file__).parent.parent / "data/ported/assistant.txt").read_text()
+
+
+Load = Callable[[str, str], Any]
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Make a module of a text, as if it lay in a file of that name."""
+
+    def loaded(name: str, text: str) -> Any:
+        path = tmp_path / f"{name}.py"
+        path.write_text(text)
+        spec = spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        made = module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, made)
+        spec.loader.exec_module(made)
+        return made
+
+    return loaded
+
+
+@pytest.fixture
+def theirs(load: Load) -> list[Any]:
+    program = load("theirs", PROGRAM)
+    return program.play(program.InMemorySaver())
+
+
+@pytest.fixture
+def ported(load: Load) -> Any:
+    """Only what stands on lines of imports is changed."""
+    lines = [line.replace("langgraph", "lawful") if " import " in line else line for line in PROGRAM.splitlines()]
+    return load("ported", "\n".join(lines))
+
+
+def test_a_program_ported_by_its_imports_shows_the_same_in_memory(theirs: list[Any], ported: Any) -> None:
+    assert ported.play(ported.InMemorySaver()) == theirs
+
+
+def test_a_program_ported_by_its_imports_shows_the_same_on_sqlite(
+    theirs: list[Any], ported: Any, tmp_path: Path
+) -> None:
+    connection = sqlite3.connect(tmp_path / "c.sqlite", check_same_thread=False)
+    saver = ported.SqliteSaver(connection)
+    try:
+        assert ported.play(saver) == theirs
+    finally:
+        saver.close()
+        connection.close()
