@@ -10,7 +10,7 @@ from lawful.core.lazy import late
 from lawful.core.messages import Message, RemoveMessage, fresh_id
 from lawful.core.neighbours import IDS
 from lawful.graph.runtime import config_of
-from lawful.graph.task import Task
+from lawful.graph.step_task import Task
 
 EXTRA: Final = "langchain"
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
