@@ -18,6 +18,7 @@ from lawful.cli.ledger import ledger, policy
 from lawful.cli.ledger_words import words
 from lawful.cli.mcp import mcp
 from lawful.cli.mcp import words as mcp_words
+from lawful.cli.neighbour_words import neighbour_words
 from lawful.cli.run import answer, recover
 from lawful.cli.upgrade import upgrade
 from lawful.core.errors import Failure, nearest
@@ -86,6 +87,7 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     _agents(verb)
     _upgrade(verbs.add_parser("upgrade", help="which paused threads new code can go on with", allow_abbrev=False))
     mcp_words(verbs.add_parser("mcp", help="serve tools by MCP; look at and accept servers", allow_abbrev=False))
+    neighbour_words(verbs)
     return top, tuple(verbs.choices)
 
 
@@ -174,6 +176,9 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": lambda args: late("lawful.cli.agents", "run")(args),
     "chat": lambda args: late("lawful.cli.chat", "chat")(args),
     "check": lambda args: late("lawful.cli.check", "check")(args),
+    "import": lambda args: late("lawful.cli.neighbours", "import_")(args),
+    "export": lambda args: late("lawful.cli.neighbours", "export")(args),
+    "audit": lambda args: late("lawful.cli.audit", "audit")(args),
 }
 
 

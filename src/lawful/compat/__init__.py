@@ -9,6 +9,12 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.compat.auditing import Finding as Finding
+    from lawful.compat.auditing import audit_graph as audit_graph
+    from lawful.compat.exporting import Exported as Exported
+    from lawful.compat.exporting import export_threads as export_threads
+    from lawful.compat.importing import Imported as Imported
+    from lawful.compat.importing import import_threads as import_threads
     from lawful.compat.langchain_messages import conversation as conversation
     from lawful.compat.langchain_messages import from_langchain as from_langchain
     from lawful.compat.langchain_messages import to_langchain as to_langchain
@@ -20,6 +26,12 @@ if TYPE_CHECKING:
     from lawful.compat.saver import JournalSaver as JournalSaver
 else:
     _TABLE = {
+        "Finding": "lawful.compat.auditing",
+        "audit_graph": "lawful.compat.auditing",
+        "Exported": "lawful.compat.exporting",
+        "export_threads": "lawful.compat.exporting",
+        "Imported": "lawful.compat.importing",
+        "import_threads": "lawful.compat.importing",
         "JournalSaver": "lawful.compat.saver",
         "from_langchain": "lawful.compat.langchain_messages",
         "to_langchain": "lawful.compat.langchain_messages",

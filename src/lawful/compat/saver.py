@@ -82,10 +82,9 @@ class JournalSaver(_Base[Any]):
         self._keeper.put_writes(thread, ns, checkpoint or "", writes, task_id, task_path)
 
     def get_next_version(self, current: Any, channel: Any) -> Any:
-        """One more; the texts of LangGraph's own savers are counted on in their form, so that such threads go on."""
-        if isinstance(current, str):
-            return f"{int(current.partition('.')[0]) + 1:032}.{'0' * 18}"
-        return 1 if current is None else current + 1
+        """One more, in the form of LangGraph's own savers, so that a thread can be carried to them and back."""
+        before = current if isinstance(current, int) else int((current or "0").partition(".")[0])
+        return f"{before + 1:032}.{'0' * 18}"
 
     # Whole threads
 

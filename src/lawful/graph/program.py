@@ -184,6 +184,8 @@ class Program:
     """Nodes that are graphs with a memory of their own."""
     migrations: Migrations | None
     """What its author says of its past."""
+    bridged: bool
+    """Whether its nodes work with langchain (`lawful.core.neighbours`)."""
     print: tuple[bytes, bytes] | None
     """Its fingerprint, once one was asked for (`lawful.graph.fingerprint.print_of`)."""
 
@@ -228,9 +230,7 @@ class Program:
         self.bare = False
         """Whether the output is the value of its one key, not a dict."""
         self.bare_input = False
-        self.bridged = False
-        """Whether its nodes work with langchain (`lawful.core.neighbours`)."""
-        self.direct = False
+        self.direct, self.bridged = False, False
         """Whether input goes straight into channels, without the step of a node ``__start__``: a low-level graph."""
         self.narrow = False
         """Whether one call asked for other keys than the graph's output (`lawful.graph.narrowing`)."""

@@ -1,0 +1,101 @@
+"""`lawful import` and `lawful export`: threads between LangGraph's tables and a journal."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from lawful.cli import console
+from lawful.cli.console import DONE, REFUSED, say, step
+from lawful.cli.graphs import load
+from lawful.cli.upgrade import journal_at
+from lawful.compat import Exported, Imported, export_threads, import_threads
+from lawful.compat.tables import tables_at
+from lawful.core.errors import ConfigurationError
+from lawful.core.lazy import late
+from lawful.graph.program import Program
+from lawful.journal.port import Journal
+from lawful.stores.sqlite import SQLiteJournal
+
+
+def import_(args: Namespace) -> int:
+    """`lawful import --from sqlite|postgres URL --journal URL`; 1 if a thread was not taken over."""
+    kind, url = args.source
+    with closing(tables_at(kind, url)) as tables, closing(_made(args.journal)) as journal:
+        found = list(import_threads(tables, journal, program=_program(args.graph)))
+    failed = [each for each in found if each.error is not None]
+    if args.json:
+        console.as_json([_imported(each) for each in found])
+        return REFUSED if failed else DONE
+    for each in found:
+        if each.error is not None:
+            step("left out", f"{each.thread}: {each.error.message}")
+        elif each.waits or each.questions:
+            asks = [f"asks {console.short(question.value)} ({question.id})" for question in each.questions]
+            step("paused", f"{each.thread}: waits at {', '.join(each.waits)}", *asks)
+    say(f"{len(found) - len(failed)} of {len(found)} threads are in {args.journal}")
+    return REFUSED if failed else DONE
+
+
+def export(args: Namespace) -> int:
+    """`lawful export --to sqlite|postgres URL --journal URL`; 1 if a thread was not written."""
+    with closing(journal_at(args.journal)) as journal, _saver(*args.target) as saver:
+        found = list(export_threads(journal, saver, program=_program(args.graph), threads=args.thread))
+    failed = [each for each in found if each.error is not None]
+    if args.json:
+        console.as_json([_exported(each) for each in found])
+        return REFUSED if failed else DONE
+    for each in failed:
+        step("left out", f"{each.thread}: {each.error.message if each.error is not None else ''}")
+    say(f"{len(found) - len(failed)} of {len(found)} threads are in LangGraph's tables now")
+    return REFUSED if failed else DONE
+
+
+def _program(named: str | None) -> Program | None:
+    return load(named, None).program if named else None
+
+
+def _made(url: str) -> Journal:
+    """The journal at a URL; a file that is not there yet is made."""
+    if url.startswith(("postgres://", "postgresql://")):
+        return journal_at(url)
+    return SQLiteJournal(url.removeprefix("sqlite:///"))
+
+
+@contextmanager
+def _saver(kind: str, url: str) -> Generator[Any]:
+    """LangGraph's own saver on a database. Raises: ConfigurationError, for another kind, or where it is not installed."""
+    if kind == "sqlite":
+        late("langgraph.checkpoint.sqlite", extra="langgraph")
+        with late("langgraph.checkpoint.sqlite", "SqliteSaver").from_conn_string(
+            url.removeprefix("sqlite:///")
+        ) as saver:
+            yield saver
+    elif kind == "postgres":
+        with late("langgraph.checkpoint.postgres", "PostgresSaver", extra="langgraph").from_conn_string(url) as saver:
+            saver.setup()
+            yield saver
+    else:
+        raise ConfigurationError(f"threads are written to sqlite or postgres, not {kind!r}", component="cli")
+
+
+def _imported(each: Imported) -> dict[str, Any]:
+    asked = [{"id": q.id, "node": q.node, "value": q.value} for q in each.questions]
+    return {
+        "thread": each.thread,
+        "checkpoints": each.checkpoints,
+        "waits": list(each.waits),
+        "questions": asked,
+        "left": list(each.left),
+        "error": each.error.message if each.error is not None else None,
+    }
+
+
+def _exported(each: Exported) -> dict[str, Any]:
+    error = each.error.message if each.error is not None else None
+    return {"thread": each.thread, "checkpoints": each.checkpoints, "error": error}
+
+
+KINDS: Sequence[str] = ("sqlite", "postgres")

@@ -1,0 +1,270 @@
+"""Threads of real LangGraph, paused in many ways, are gone on with by the ported graph to the same end."""
+
+# LangGraph tells its types in part only.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+pytest.importorskip("langgraph")
+pytest.importorskip("langgraph.checkpoint.sqlite")
+
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
+
+from lawful.cli.main import main
+from lawful.compat import JournalSaver, export_threads, import_threads
+from lawful.compat.envelope import Envelope, register_kept
+from lawful.compat.tables import tables_at
+from lawful.core.codec import default as default_registry
+from lawful.core.errors import StoreError, UnknownType
+from lawful.journal.memory import MemoryJournal
+from lawful.journal.port import Journal
+from lawful.stores.sqlite import SQLiteJournal
+
+pytestmark = pytest.mark.integration
+PROGRAM = (Path(__file__).parent.parent / "data/ported/paused.txt").read_text()
+Load = Callable[[str, str], Any]
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+    def loaded(name: str, text: str) -> Any:
+        path = tmp_path / f"{name}.py"
+        path.write_text(text)
+        spec = spec_from_file_location("desk", path)
+        assert spec is not None
+        assert spec.loader is not None
+        made = module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "desk", made)
+        spec.loader.exec_module(made)
+        return made
+
+    return loaded
+
+
+def theirs(load: Load, path: Path, count: int) -> list[Any]:
+    """Pause so many threads under LangGraph, keep the file, and go on there; what each came to."""
+    program = load("theirs", PROGRAM)
+    connection = sqlite3.connect(path, check_same_thread=False)
+    connection.execute("PRAGMA synchronous=OFF")
+    graph = program.build(SqliteSaver(connection))
+    for n in range(count):
+        program.begin(graph, n)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.commit()
+    shutil.copy(path, path.with_suffix(".copy"))
+    ends = [program.finish(graph, n) for n in range(count)]
+    connection.close()
+    return ends
+
+
+def ported(load: Load) -> Any:
+    """By its imports; lenient, since it has a join whose rule it does not state."""
+    lines = [line.replace("langgraph", "lawful") if " import " in line else line for line in PROGRAM.splitlines()]
+    return load("ported", "\n".join(lines).replace("StateGraph(State)", "StateGraph(State, strict=False)"))
+
+
+def resumed(load: Load, path: Path, journal: Journal, count: int) -> list[Any]:
+    program = ported(load)
+    graph = program.build(journal)
+    tables = tables_at("sqlite", str(path.with_suffix(".copy")))
+    told = list(import_threads(tables, journal, program=graph.program))
+    tables.close()
+    assert [t.error for t in told] == [None] * count
+    return [program.finish(graph, n) for n in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_paused_threads_come_to_the_same_end(load: Load, tmp_path: Path, kind: str) -> None:
+    journal = MemoryJournal() if kind == "memory" else SQLiteJournal(tmp_path / "j.db")
+    ends = theirs(load, tmp_path / "lg.sqlite", 30)
+    assert resumed(load, tmp_path / "lg.sqlite", journal, 30) == ends
+    journal.close()
+
+
+@pytest.mark.full
+def test_a_thousand_paused_threads_come_to_the_same_end(load: Load, tmp_path: Path) -> None:
+    journal = SQLiteJournal(tmp_path / "j.db")
+    ends = theirs(load, tmp_path / "lg.sqlite", 1_000)
+    assert resumed(load, tmp_path / "lg.sqlite", journal, 1_000) == ends
+    journal.close()
+
+
+def test_threads_of_ours_are_gone_on_with_by_langgraph(load: Load, tmp_path: Path) -> None:
+    """Paused here, resumed there: the same end as if all had happened there."""
+    ends = theirs(load, tmp_path / "lg.sqlite", 30)
+    program, journal = ported(load), MemoryJournal()
+    graph = program.build(journal)
+    for n in range(30):
+        program.begin(graph, n)
+    connection = sqlite3.connect(tmp_path / "back.sqlite", check_same_thread=False)
+    saver = SqliteSaver(connection)
+    told = list(export_threads(journal, saver, program=graph.program))
+    assert [t.error for t in told] == [None] * 30
+    original = load("theirs", PROGRAM)
+    there = original.build(saver)
+    assert [original.finish(there, n) for n in range(30)] == ends
+    connection.close()
+
+
+def test_threads_go_there_and_back(load: Load, tmp_path: Path) -> None:
+    ends = theirs(load, tmp_path / "lg.sqlite", 12)
+    program, journal = ported(load), MemoryJournal()
+    graph = program.build(journal)
+    tables = tables_at("sqlite", str(tmp_path / "lg.copy"))
+    list(import_threads(tables, journal, program=graph.program))
+    tables.close()
+    connection = sqlite3.connect(tmp_path / "back.sqlite", check_same_thread=False)
+    saver = SqliteSaver(connection)
+    list(export_threads(journal, saver, program=graph.program))
+    original = load("theirs", PROGRAM)
+    assert [original.finish(original.build(saver), n) for n in range(12)] == ends
+    again = list(export_threads(journal, saver, program=graph.program, threads=["t1", "nobody"]))
+    assert [str(t.error) for t in again] == ["thread 't1' is there already", "there is no thread 'nobody'"]
+    connection.close()
+
+
+def test_a_class_that_no_graph_names_leaves_its_thread_out(
+    load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of that thread is written, its bytes are kept, and the error names thread, key and class."""
+    theirs(load, tmp_path / "lg.sqlite", 2)
+    journal, tables = MemoryJournal(), tables_at("sqlite", str(tmp_path / "lg.copy"))
+    told = list(import_threads(tables, journal))
+    tables.close()
+    assert [t.thread for t in told] == ["t0", "t1"]
+    error = told[0].error
+    assert isinstance(error, UnknownType)
+    assert "thread 't0'" in str(error)
+    assert "desk:" in str(error)
+    assert "key 'money'" in str(error) or "key 'claim'" in str(error)
+    assert b"desk" in error.raw
+    assert journal.threads() == []
+    where = ["--from", "sqlite", str(tmp_path / "lg.copy"), "--journal", str(tmp_path / "j.db")]
+    assert main(["import", *where]) == 1
+    assert "0 of 2 threads" in capsys.readouterr().out
+
+
+PLAIN = """
+import sys
+from typing import Annotated, Any, TypedDict
+class Talk(TypedDict):
+    messages: Annotated[list[Any], add_messages]
+def ask(state):
+    return {"messages": [("user", str(interrupt("name?")))]}
+graph = StateGraph(Talk).add_node("ask", ask).add_edge(START, "ask")
+"""
+
+
+def test_threads_are_taken_over_and_written_back_by_the_command(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imports = "from langgraph.graph import START, StateGraph, add_messages\nfrom langgraph.types import interrupt\n"
+    program = load("theirs", imports + PLAIN)
+    connection = sqlite3.connect(tmp_path / "lg.sqlite", check_same_thread=False)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    program.graph.compile(checkpointer=SqliteSaver(connection)).invoke(
+        {"messages": [HumanMessage("hi", id="h")]}, config
+    )
+    connection.close()
+    journal, back = str(tmp_path / "j.db"), str(tmp_path / "back.sqlite")
+    script = (
+        "import sys\n"
+        "sys.modules['langgraph'] = sys.modules['langchain_core'] = None\n"
+        "from lawful.cli.main import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    source = ["--from", "sqlite", str(tmp_path / "lg.sqlite"), "--journal", journal]
+    done = subprocess.run([sys.executable, "-c", script, "import", *source, "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [told] = json.loads(done.stdout)
+    assert (told["waits"], told["questions"][0]["value"], told["error"]) == (["ask"], "name?", None)
+    (tmp_path / "talk.py").write_text(imports.replace("langgraph", "lawful") + PLAIN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    target = ["--to", "sqlite", back, "--journal", journal, "--graph", "talk:graph"]
+    assert main(["export", *target]) == 0
+    assert "1 of 1 threads" in capsys.readouterr().out
+    connection = sqlite3.connect(back, check_same_thread=False)
+    graph = load("theirs", imports + PLAIN).graph.compile(checkpointer=SqliteSaver(connection))
+    end = graph.invoke(Command(resume="Ann"), config)
+    assert [m.content for m in end["messages"]] == ["hi", "Ann"]
+    connection.close()
+    assert main(["import", *source]) == 1
+    assert "is in the journal already" in capsys.readouterr().out
+
+
+def test_what_a_saver_of_ours_stored_is_written_back_whole(load: Load, tmp_path: Path) -> None:
+    program, journal = load("theirs", PROGRAM), MemoryJournal()
+    types = [program.Money, program.Claim, program.Kind]
+    graph = program.build(JournalSaver(journal, types=types))
+    for n in range(6):
+        program.begin(graph, n)
+    connection = sqlite3.connect(tmp_path / "back.sqlite", check_same_thread=False)
+    saver = SqliteSaver(connection)
+    registry = JournalSaver(journal, types=types).registry
+    told = list(export_threads(journal, saver, registry=registry))
+    assert [t.error for t in told] == [None] * 6
+    there = program.build(saver)
+    for n in range(6):
+        config: Any = {"configurable": {"thread_id": f"t{n}"}}
+        mine, back = list(graph.get_state_history(config)), list(there.get_state_history(config))
+        assert [s.values for s in mine] == [s.values for s in back]
+    assert [program.finish(there, n) for n in range(6)] == [program.finish(graph, n) for n in range(6)]
+    connection.close()
+
+
+def test_a_file_without_such_tables_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        tables_at("sqlite", str(tmp_path / "none"))
+    sqlite3.connect(tmp_path / "other").close()
+    with pytest.raises(StoreError, match="no tables"):
+        tables_at("sqlite", str(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "blob", "said"),
+    [
+        ("pickle", b"x", "pickle"),
+        ("msgpack", b"\xc1", "malformed|MessagePack|truncated"),
+        ("msgpack", b"\xc7\x00\x00", "truncated"),
+        ("json", b"{", "Expecting"),
+    ],
+)
+def test_stored_bytes_are_data_whatever_they_say(kind: str, blob: bytes, said: str) -> None:
+    with pytest.raises(UnknownType, match=said) as caught:
+        Envelope(default_registry).read(kind, blob, "here")
+    assert caught.value.raw == blob
+
+
+def test_a_constructor_that_is_not_in_the_table_is_not_called() -> None:
+    inner = msgspec.msgpack.encode(["os", "system", "exit 1"])
+    blob = msgspec.msgpack.encode(msgspec.msgpack.Ext(0, inner))
+    with pytest.raises(UnknownType, match="os:system"):
+        Envelope(default_registry).read("msgpack", blob, "here")
+
+
+def test_the_older_json_form_is_read() -> None:
+    told = {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "messages", "HumanMessage"],
+        "kwargs": {"content": "x"},
+    }
+    made = Envelope(default_registry).read("json", json.dumps([told, 1]).encode(), "here")
+    registry = register_kept(default_registry.child())
+    assert default_registry.decode(registry.encode(made)) == [HumanMessage("x"), 1]
