@@ -62,7 +62,8 @@ def test_operations_are_listed_and_shown(place: Place) -> None:
     shown = place.run("ledger", "show", "mail:letter", *DB)
     assert "Unknown" in shown.out
     assert "OutcomeLost" in shown.out
-    assert "next: reconcile it" in shown.out
+    assert "next: resolve it: nobody can look it up" in shown.out
+    assert "you will be asked what became of it" in shown.out
     assert place.run("ledger", "show", "mail:letter", "--json", *DB).json()["operation"]["attempts"] == 1
     wrong = place.run("ledger", "show", "mail:leter", *DB)
     assert wrong.code == 1
@@ -131,3 +132,49 @@ def test_a_new_policy_is_put_to_recorded_decisions(place: Place) -> None:
     assert place.run("policy", "compare", "shop:open_", "shop:open_", "--json", *DB).json()["flips"] == []
     assert "Did you mean 'strict'" in place.run("policy", "compare", "shop:open_", "shop:strikt", *DB).err
     assert place.run("policy", "compare", "shop:open_", "shop:pay", *DB).error == "configuration"
+
+
+URL = ("--journal", "sqlite:///j.db")
+
+
+def test_any_journal_and_any_effects_are_recovered(place: Place) -> None:
+    listed = place.run("ledger", "list", "--json", *URL)
+    assert [row["op_id"] for row in listed.json()] == ["pay:order-1", "mail:letter", "mail:card"]
+    alone = place.run("recover", "--json", *URL)
+    assert alone.code == 3
+    assert {each["operation"] for each in alone.json()["left"]} == {"pay:order-1", "mail:letter"}
+    ran = place.run("recover", "--effects", "shop:every", "--json", *URL)
+    assert [each["operation"] for each in ran.json()["settled"]] == ["pay:order-1"]
+    assert [each["operation"] for each in ran.json()["left"]] == ["mail:letter"]
+    assert ran.json()["left"][0]["next"] == "resolve it: nobody can look it up"
+
+
+def test_the_effects_of_a_graph_are_looked_up_too(place: Place) -> None:
+    (place.folder / "flow.py").write_text(GRAPH)
+    ran = place.run("recover", "--graph", "flow:graph", "--json", *URL)
+    assert [each["operation"] for each in ran.json()["settled"]] == ["pay:order-1"]
+
+
+GRAPH = """
+from typing import TypedDict
+from lawful.graph import START, StateGraph
+from shop import pay
+
+class State(TypedDict):
+    n: int
+
+def node(state: State) -> State:
+    print(pay)
+    return {"n": 1}
+
+graph = StateGraph(State).add_node(node).add_edge(START, "node")
+"""
+
+
+def test_a_journal_is_named_once_and_must_be_there(place: Place) -> None:
+    twice = place.run("ledger", "list", *DB, *URL)
+    assert (twice.code, "named once" in twice.err or "once" in twice.err) == (1, True)
+    missing = place.run("recover", "--journal", "nowhere.db")
+    assert missing.code == 1
+    assert "there is no journal" in missing.err
+    assert not (place.folder / "nowhere.db").exists()

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +17,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from lawful.core.errors import Failure, StoreError, ValidationError, nearest
+from lawful.core.lazy import late
 from lawful.core.questions import Question
 from lawful.journal.ids import thread_key
+from lawful.journal.port import Journal
 from lawful.journal.records import ThreadInfo
 from lawful.stores.sqlite import SQLiteJournal
 
@@ -145,6 +148,28 @@ def opened(db: str | None) -> SQLiteJournal:
             f"there is no journal at {str(path)!r}: `lawful demo` makes one{hint}", component="cli", operation="open"
         )
     return SQLiteJournal(path)
+
+
+def journal_at(url: str) -> Journal:
+    """The journal at a file's path, ``sqlite:///path`` or ``postgresql://...``; nothing is made by looking.
+
+    Raises: StoreError for a file that is not there; ConfigurationError where the extra for PostgreSQL is missing.
+    """
+    if url.startswith(("postgres://", "postgresql://")):
+        return late("lawful.stores.postgres").PostgresJournal(url)
+    path = url.removeprefix("sqlite:///")
+    if not Path(path).is_file():
+        raise StoreError(f"there is no journal at {path!r}", component="cli", operation="open")
+    return SQLiteJournal(path)
+
+
+def journal_of(args: Namespace) -> Journal:
+    """The journal that the options name. Raises: StoreError, ConfigurationError; ValidationError where they name two."""
+    if args.journal is None:
+        return opened(args.db)
+    if args.db is not None:
+        raise ValidationError("name the journal once: --db FILE or --journal URL", component="cli", operation="open")
+    return journal_at(args.journal)
 
 
 def made(db: str | None) -> SQLiteJournal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,42 +15,28 @@ import msgspec
 from lawful.cli import console
 from lawful.cli.console import DONE, REFUSED, UNKNOWN, say
 from lawful.cli.graphs import thing
+from lawful.cli.named_effects import effects_of
 from lawful.cli.run import who
-from lawful.cli.update_graph import effects_of as demo_effects
 from lawful.core.errors import ConfigurationError, ToolError, ValidationError, nearest
 from lawful.core.questions import Principal
 from lawful.effects import Ledger
 from lawful.effects.audit import Head
 from lawful.effects.compare import Comparison
-from lawful.effects.contract import Performer
 from lawful.effects.events import DidNotHappen, GiveUp, Happened, Ruling
 from lawful.effects.log import read_events
 from lawful.effects.outcomes import InProgress, Unknown
 from lawful.effects.policy import Policy
 from lawful.effects.states import Unplanned
+from lawful.journal.port import Journal
 from lawful.journal.records import Operation
-from lawful.stores.sqlite import SQLiteJournal
 
 
 def ledger(args: Namespace) -> int:
     """`lawful ledger ...`: one of the verbs below."""
-    with closing(console.opened(args.db)) as journal:
+    with closing(console.journal_of(args)) as journal:
         scoped = journal.scoped(args.scope) if args.scope else journal
         book = Ledger(scoped, effects=effects_of(args, journal))
         return _VERBS[args.what](book, args)
-
-
-def effects_of(args: Namespace, journal: SQLiteJournal) -> Sequence[Performer[Any, Any]]:
-    """The demo's effects, and those that ``--effects module:name`` names: one, or a list of them."""
-    found: list[Any] = [*demo_effects(journal)]
-    for named in getattr(args, "effects", None) or ():
-        told = thing(named)
-        several = list(told) if isinstance(told, (list, tuple)) else [told]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        for each in several:  # pyright: ignore[reportUnknownVariableType]
-            if not hasattr(type(each), "recover_thread"):  # pyright: ignore[reportUnknownArgumentType]
-                raise ConfigurationError(f"{named} is {each!r:.60}, not an effect or a list of them", component="cli")
-            found.append(each)
-    return found
 
 
 def _rows(book: Ledger, args: Namespace) -> list[Operation]:
@@ -87,6 +73,7 @@ def _show(book: Ledger, args: Namespace) -> int:
         return DONE
     say(f"{told.op_id}: {told.state}, version {told.version}, {told.attempts} attempts")
     say(f"  arguments  {console.short(told.args, 300)}")
+    say(f"  provider   {told.promised}")
     for finding in told.findings:
         say(f"  {finding.rule}: {'yes' if finding.holds else 'no'}{', ' + finding.why if finding.why else ''}")
     for line in (*told.stale, *([told.held] if told.held else []), *([f"seen: {told.seen}"] if told.seen else [])):
@@ -220,7 +207,7 @@ _VERBS: dict[str, Callable[[Ledger, Namespace], int]] = {
 def policy(args: Namespace) -> int:
     """`lawful policy compare OLD NEW`: which recorded decisions another policy would have made otherwise."""
     old, new = (_policy(named) for named in (args.old, args.new))
-    with closing(console.opened(args.db)) as journal:
+    with closing(console.journal_of(args)) as journal:
         found = _compared(journal, args, old, new)
     if args.json:
         console.as_json(found)
@@ -232,7 +219,7 @@ def policy(args: Namespace) -> int:
     return DONE
 
 
-def _compared(journal: SQLiteJournal, args: Namespace, old: Policy, new: Policy) -> Comparison:
+def _compared(journal: Journal, args: Namespace, old: Policy, new: Policy) -> Comparison:
     return Ledger(journal.scoped(args.scope) if args.scope else journal).compare_policies(old, new)
 
 

@@ -26,7 +26,7 @@ def words(ledger: argparse.ArgumentParser, policy: argparse.ArgumentParser) -> N
     one.add_argument("operation", metavar="OPERATION")
     one = verb("reconcile", "find out what became of one operation, or of all that are open; sends nothing")
     one.add_argument("operation", nargs="?", metavar="OPERATION")
-    _effects(one)
+    effects_word(one)
     one = verb("resolve", "decide what became of an operation that nobody can look up", told=False)
     one.add_argument("operation", metavar="OPERATION")
     one.add_argument("--happened", metavar="RECEIPT", help="it did: its receipt, as JSON or text")
@@ -59,10 +59,17 @@ def words(ledger: argparse.ArgumentParser, policy: argparse.ArgumentParser) -> N
 
 def _common(one: argparse.ArgumentParser) -> None:
     one.add_argument("--db", metavar="FILE", help="the journal; .lawful/lawful.db if not given")
+    journal_word(one)
     one.add_argument("--scope", metavar="NAME", help="the tenant; the journal's own if not given")
 
 
-def _effects(one: argparse.ArgumentParser) -> None:
+def journal_word(one: argparse.ArgumentParser) -> None:
+    """The option that names any journal."""
+    one.add_argument("--journal", metavar="URL", help="instead of --db: a file, sqlite:///FILE or postgresql://...")
+
+
+def effects_word(one: argparse.ArgumentParser) -> None:
+    """The option that names effects of the caller's."""
     one.add_argument(
         "--effects",
         action="append",

@@ -15,7 +15,7 @@ from lawful.cli.demo import demo
 from lawful.cli.draw import draw
 from lawful.cli.history import history, show, threads
 from lawful.cli.ledger import ledger, policy
-from lawful.cli.ledger_words import words
+from lawful.cli.ledger_words import effects_word, journal_word, words
 from lawful.cli.mcp import mcp
 from lawful.cli.mcp import words as mcp_words
 from lawful.cli.neighbour_words import neighbour_words
@@ -64,6 +64,8 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     _demo(verb("demo", "update a pinned dependency in a real git repository, up to your approval"))
     _answer(verb("answer", "say yes or no to a thread's question, and go on with its run"))
     one = verb("recover", "after a crash: find out what happened, finish what was begun")
+    journal_word(one)
+    effects_word(one)
     _graph(one)
     _json(one)
     one = verb("history", "list a thread's steps and the events of its effects")

@@ -12,9 +12,10 @@ from msgspec import Struct
 from lawful.cli import console
 from lawful.cli.console import DONE, REFUSED, UNKNOWN, command, complain, refuse, say, step
 from lawful.cli.graphs import SHIPPED, graph_of, load
+from lawful.cli.named_effects import effects_of as named_effects
 from lawful.cli.progress import Standing, advance, diff, standing
 from lawful.cli.publishing import Place, Play
-from lawful.cli.update_graph import NAME, effects_of, forge_folder, forge_name
+from lawful.cli.update_graph import NAME, forge_folder, forge_name
 from lawful.cli.update_rules import Edit
 from lawful.core.errors import (
     ConfigurationError,
@@ -28,7 +29,7 @@ from lawful.core.questions import Question
 from lawful.effects.recover import Report, recover_sync
 from lawful.effects.references import Pull
 from lawful.graph import CompiledStateGraph
-from lawful.stores.sqlite import SQLiteJournal
+from lawful.journal.port import Journal
 
 FINE = ("declined", "up_to_date")
 """Ends without a commit that are what was wanted."""
@@ -182,15 +183,16 @@ class Recovery(Struct, frozen=True):
 
 def recover(args: Namespace) -> int:
     """`lawful recover`: find out what became of unfinished effects, and finish the runs that a crash cut short."""
-    with closing(console.opened(args.db)) as journal:
-        found = recover_sync(journal, effects_of(journal))
+    with closing(console.journal_of(args)) as journal:
+        effects = named_effects(args, journal)
+        found = recover_sync(journal, effects)
         done = Recovery([{"operation": each.op_id, "state": each.state} for each in found.settled], [], [], [], [])
         if not args.json:
             _tell_settled(found)
         for thread, graph in _unfinished(journal, args.graph):
             _finish(done, thread, graph, args)
         # Those that a finished run has settled meanwhile are no longer left.
-        left = recover_sync(journal, effects_of(journal)) if found.left else found
+        left = recover_sync(journal, effects) if found.left else found
         done.left.extend(
             {"operation": each.op_id, "state": each.state, "reason": each.reason, "next": each.next_step}
             for each in left.left
@@ -203,7 +205,7 @@ def _tell_settled(found: Report) -> None:
         step("settled", f"{each.op_id}", f"looked up, nothing sent: {each.state}")
 
 
-def _unfinished(journal: SQLiteJournal, named: str | None) -> list[tuple[str, CompiledStateGraph[Any]]]:
+def _unfinished(journal: Journal, named: str | None) -> list[tuple[str, CompiledStateGraph[Any]]]:
     """Threads, of graphs that are known, which stopped in the middle: no question open, no failure, something to run."""
     given = load(named, journal) if named is not None else None
     found: list[tuple[str, CompiledStateGraph[Any]]] = []

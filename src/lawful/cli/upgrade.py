@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import closing
-from pathlib import Path
 
 from lawful.cli import console
 from lawful.cli.console import DONE, REFUSED, say, step
 from lawful.cli.graphs import load
-from lawful.core.errors import StoreError
-from lawful.core.lazy import late
 from lawful.graph.upgrade import Verdict, check
-from lawful.journal.port import Journal
-from lawful.stores.sqlite import SQLiteJournal
 
 
 def upgrade(args: Namespace) -> int:
     """`lawful upgrade --check module:graph --journal URL`; 1 if a paused thread cannot go on."""
-    with closing(journal_at(args.journal)) as journal:
+    with closing(console.journal_at(args.journal)) as journal:
         graph = load(args.check, None)
         verdicts = check(graph, journal)
     stuck = [v for v in verdicts if not v.resumable]
@@ -38,16 +33,3 @@ def upgrade(args: Namespace) -> int:
 def _told(verdict: Verdict) -> dict[str, object]:
     found = [{"what": f.what, "name": f.name, "text": f.text} for f in verdict.findings]
     return {"thread": verdict.thread, "waits": list(verdict.waits), "changed": verdict.changed, "findings": found}
-
-
-def journal_at(url: str) -> Journal:
-    """The journal at a file's path, ``sqlite:///path`` or ``postgresql://...``; nothing is made by looking.
-
-    Raises: StoreError for a file that is not there; ConfigurationError where the extra for PostgreSQL is missing.
-    """
-    if url.startswith(("postgres://", "postgresql://")):
-        return late("lawful.stores.postgres").PostgresJournal(url)
-    path = url.removeprefix("sqlite:///")
-    if not Path(path).is_file():
-        raise StoreError(f"there is no journal at {path!r}", component="cli", operation="open")
-    return SQLiteJournal(path)

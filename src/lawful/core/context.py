@@ -32,6 +32,7 @@ class Run:
         "lease",
         "lineage",
         "parent",
+        "performs",
         "run_id",
         "scope",
         "shared",
@@ -82,6 +83,9 @@ class Run:
         self.shared: dict[str, Any] = parent.shared if parent is not None else {}
         """One dict for a root run and all nested in it: the plain resume value, cancellation, limits."""
 
+        self.performs: bool = parent is None or parent.performs
+        """Whether effects may be performed in it: a worker's run only describes them."""
+
         self.hub: Any = parent.hub if parent is not None else None
         """Where stream chunks go, or None when nobody listens: a `lawful.core.telling.Stream`."""
         self.teller: Any = parent.teller if parent is not None else None
@@ -115,6 +119,8 @@ class Slot:
     closed: bool = False
     planned: bool = False
     """Set when an effect operation was planned in this attempt: retry, cache and time-outs ask it."""
+    performs: bool = True
+    """Whether effects may be performed in this attempt, as far as it is concerned itself."""
     asked: bool = False
     """Set when a question was asked in this attempt: what it gives hangs on a person's answer."""
     counts: dict[str, int] | None = None
@@ -138,6 +144,15 @@ class Slot:
             if beat:
                 slot.beat = now
             slot = slot.holder
+
+    def may_perform(self) -> bool:
+        """Whether it and all that hold it may perform effects."""
+        slot: Slot | None = self
+        while slot is not None:
+            if not slot.performs:
+                return False
+            slot = slot.holder
+        return True
 
     def plans(self) -> None:
         """Mark that an effect was planned in this attempt, and so in all that hold it."""

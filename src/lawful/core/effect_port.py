@@ -14,6 +14,16 @@ class EffectPort(Protocol):
 
     tool: str
 
+    @property
+    def told(self) -> str:
+        """What it promises, in words."""
+        ...
+
+    @property
+    def opaque(self) -> bool:
+        """Whether a crash in the wrong moment is a person's to settle."""
+        ...
+
     def recover_thread(self, run: Run, effects: Sequence[EffectPort]) -> None:
         """Look up what earlier runs of ``run``'s thread left without an outcome and settle what the rules allow; sends nothing.
 

@@ -28,6 +28,7 @@ from lawful.effects.intents import (
 )
 from lawful.effects.policy import Decision, Policy
 from lawful.effects.recover import recover_thread
+from lawful.effects.words import in_words
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -92,6 +93,16 @@ class Described(Generic[C, R]):
 
     def read_receipt(self, told: Any) -> R:
         return cast("R", told)
+
+    @property
+    def told(self) -> str:
+        """What it promises, in words."""
+        return in_words(self.promised)
+
+    @property
+    def opaque(self) -> bool:
+        """Whether a crash in the wrong moment is a person's to settle."""
+        return promise(self.promised, Opaque) is not None
 
     def recover_thread(self, run: Run, effects: Sequence[EffectPort]) -> None:
         """Settle what earlier runs of ``run``'s thread left without an outcome; sends nothing. Part of a run's start."""
@@ -166,7 +177,7 @@ class Described(Generic[C, R]):
 
     async def _perform_async(self, intent: Intent[C, R]) -> R:
         slot = here(f"effect {self.tool!r}")
-        kit = kit_of(slot.run, self.tool)
+        kit = kit_of(slot, self.tool)
         with alone(slot, intent.record, not intent.record.key and not self._name):
             outcome = await run_async(kit.journal, perform_here(slot, kit, intent))
         return receipt_or_raise(slot, kit, intent, outcome)
@@ -175,7 +186,7 @@ class Described(Generic[C, R]):
         slot = here(f"effect {self.tool!r}")
         if intent.effect.needs_loop:
             no_loop_here(f"effect {self.tool!r}")
-        kit = kit_of(slot.run, self.tool)
+        kit = kit_of(slot, self.tool)
         with alone(slot, intent.record, not intent.record.key and not self._name):
             outcome = run_sync(perform_here(slot, kit, intent))
         return receipt_or_raise(slot, kit, intent, outcome)

@@ -8,10 +8,12 @@ from typing import Any
 from msgspec import Struct
 
 from lawful.effects import states as st
+from lawful.effects.capability import Opaque, promise
 from lawful.effects.evidence import approval_stale, evidence_stale
 from lawful.effects.moves import matter_of
 from lawful.effects.policy import Finding, Policy, Verdict, joined
 from lawful.effects.states import State, name_of
+from lawful.effects.words import in_words
 
 
 class Explanation(Struct, frozen=True):
@@ -40,6 +42,8 @@ class Explanation(Struct, frozen=True):
     """The operation that it undoes."""
     compensated_by: tuple[str, ...] = ()
     """The operations that undo it."""
+    promised: str = ""
+    """What its provider promises, in words; of an opaque one, that a person is asked."""
 
 
 def explained(
@@ -68,6 +72,7 @@ def explained(
         held=held,
         compensates=facts.intent.compensates or "",
         compensated_by=undone_by,
+        promised=in_words(facts.intent.capability),
     )
 
 
@@ -82,6 +87,8 @@ def next_step(state: State) -> str:
             return "execute it"
         case st.InFlight(facts):
             return f"wait for {facts.attempts[-1].owner}, or reconcile it once that is gone"
+        case st.Unknown(facts) if promise(facts.intent.capability, Opaque) is not None:
+            return "resolve it: nobody can look it up"
         case st.Unknown():
             return "reconcile it; if that stays without result, resolve it"
         case st.Refused(retryable=retryable):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from lawful.core.context import Run, Slot
+from lawful.core.context import Slot
 from lawful.core.errors import (
     ConfigurationError,
     EffectConflicted,
@@ -55,18 +55,19 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 
-def kit_of(run: Run, tool: str) -> Kit:
-    """What an effect performed in ``run`` works with: the run's journal, clock and lease.
+def kit_of(slot: Slot, tool: str) -> Kit:
+    """What an effect performed in ``slot`` works with: the run's journal, clock and lease, and whether it may perform.
 
     Raises: ConfigurationError, if the run has no journal to write the claim to.
     """
+    run = slot.run
     if run.journal is None:
         raise ConfigurationError(
             f"effect {tool!r} needs a journal to write its claim to: compile the graph with checkpointer=...",
             component=tool,
             operation="perform",
         )
-    return Kit(run.journal, run.clock, None, lambda: claimant_of(run))
+    return Kit(run.journal, run.clock, None, lambda: claimant_of(run), performs=slot.may_perform())
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import BinaryOperatorAggregate
 from lawful.graph.command import END, ROOT, START, Command
 from lawful.graph.compiled import CompiledStateGraph
+from lawful.graph.effects_in import warn_of_opaque
 from lawful.graph.link import link
 from lawful.graph.migrations import Migration
 from lawful.graph.neighbourly import as_called
@@ -88,11 +89,14 @@ class StateGraph(Generic[S]):
         timeout: Any = None,
         error_handler: Any = None,
         destinations: Any = None,
+        performs: bool = True,
     ) -> Self:
         """Add a function, coroutine function, callable object, pipeline or compiled graph as a node.
 
         ``node`` is its name, or the callable itself (its name is then taken from it). ``timeout`` is in seconds and for
-        async nodes only. Raises: GraphBuildError for a reserved, forbidden or duplicate name.
+        async nodes only. With ``performs=False`` it may describe effects and not perform them: they are planned, and denied.
+
+        Raises: GraphBuildError for a reserved, forbidden or duplicate name.
         """
         name, fn = _named(as_called(node), as_called(action))
         fn = PipelineNode(fn) if is_pipeline(fn) else fn
@@ -129,6 +133,7 @@ class StateGraph(Generic[S]):
             timeout=timeout,
             handler=error_handler,
             destinations=one_or_many(destinations) if destinations is not None else _commanded(fn),
+            performs=performs,
         )
         return self
 
@@ -312,6 +317,7 @@ class StateGraph(Generic[S]):
         if checkpointer not in (None, False):
             _ = program.registry  # refuses, by key, a state that cannot be stored
         self.compiled = True
+        warn_of_opaque(program)
         return CompiledStateGraph(
             Frozen(self, program.name),
             program,

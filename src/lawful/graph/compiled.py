@@ -19,6 +19,7 @@ from lawful.graph.command import UNSET, Command
 from lawful.graph.component import AsComponent
 from lawful.graph.config import names
 from lawful.graph.draw import Drawing
+from lawful.graph.effects_in import effects_of
 from lawful.graph.explain import explained
 from lawful.graph.inbox import inbox
 from lawful.graph.jsonschema import json_schema
@@ -334,8 +335,8 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         return tuple(each for each in found if role is None or each.details.get("role") == role)
 
     def explain(self) -> str:
-        """The graph in words: nodes, edges, joins and their rules, what may run together, what is only known at run time."""
-        return explained(self.blueprint, self.name)
+        """The graph in words: nodes, edges, joins, effects, what may run together, what is only known at run time."""
+        return explained(self.blueprint, self.name, effects_of(self.program))
 
     def draw_mermaid(self) -> str:
         """The graph as a Mermaid flowchart."""

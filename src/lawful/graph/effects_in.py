@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Iterator, Sequence
 from types import FunctionType, MethodType
 from typing import Any, cast
@@ -24,6 +25,18 @@ def effects_of(program: Program) -> tuple[EffectPort, ...]:
             for each in effects_of(node.subgraph.program):
                 found.setdefault(each.tool, each)
     return tuple(found.values())
+
+
+_told: set[str] = set()
+_log = logging.getLogger("lawful.graph")
+
+
+def warn_of_opaque(program: Program) -> None:
+    """Say of each effect that nobody can look up, once in a process, what that means."""
+    for each in effects_of(program):
+        if each.opaque and each.tool not in _told:
+            _told.add(each.tool)
+            _log.warning("Effect %s is %s", each.tool, each.told)
 
 
 def _named(fn: Any) -> Iterator[EffectPort]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from lawful.core.effect_port import EffectPort
 from lawful.graph.handlers import handler_for
 from lawful.graph.parts import Blueprint
 from lawful.graph.validate import ambiguous, together, unmerged_keys
 
 
-def explained(graph: Blueprint, name: str) -> str:
+def explained(graph: Blueprint, name: str, effects: Sequence[EffectPort] = ()) -> str:
     """One fact a line: state keys and their merges, nodes, edges, joins and their rules, what to know."""
     mode = "strict" if graph.strict else "lenient"
     lines = [f"graph {name} over {graph.schema.name} ({mode})", "", "state"]
@@ -40,6 +43,8 @@ def explained(graph: Blueprint, name: str) -> str:
     for branch in graph.branches:
         where = ", ".join(branch.targets) if branch.targets is not None else "anywhere"
         lines.append(f"  {branch.source} -> {where} (decided by {branch.name})")
+    if effects:
+        lines += ["effects", *(f"  {each.tool}: {each.told}" for each in effects)]
     return "\n".join(lines + _reports(graph)) + "\n"
 
 

@@ -134,7 +134,7 @@ class Linker:
         node.managed = spec.schema.managed
         node.subgraph = spec.graph
         node.metadata = spec.metadata
-        node.defer = spec.defer
+        node.defer, node.performs = spec.defer, spec.performs
         node.retry = spec.retry or g.defaults.get("retry", ())
         node.cache = spec.cache or g.defaults.get("cache")
         node.timeout = limited(timeout_of(spec.timeout if spec.timeout is not None else g.defaults.get("timeout")))

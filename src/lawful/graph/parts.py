@@ -15,7 +15,8 @@ class NodeSpec:
     """One node as `add_node` was told of it."""
 
     __slots__ = (
-        "cache", "defer", "destinations", "fn", "graph", "handler", "metadata", "name", "retry", "schema", "timeout",
+        "cache", "defer", "destinations", "fn", "graph", "handler", "metadata", "name", "performs", "retry", "schema",
+        "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -32,6 +33,7 @@ class NodeSpec:
         timeout: Any,
         handler: Any,
         destinations: tuple[str, ...] | None,
+        performs: bool = True,
     ) -> None:
         self.name = name
         self.fn = fn
@@ -44,6 +46,7 @@ class NodeSpec:
         self.cache = cache
         self.timeout = timeout
         self.handler = handler
+        self.performs = performs
         self.destinations = destinations
         """Where it may go by Command; for drawing and reports only."""
 

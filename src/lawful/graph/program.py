@@ -68,6 +68,7 @@ class Node:
         "marks",
         "metadata",
         "name",
+        "performs",
         "retry",
         "routers",
         "schema",
@@ -111,6 +112,8 @@ class Node:
         self.handles = False
         """Whether it is an error handler: no edge leads to it, and none from it."""
         self.defer = False
+        self.performs = True
+        """Whether effects may be performed in it."""
         self.hidden = False
         self.subgraph: Any = None
         self.metadata: Mapping[str, Any] = {}

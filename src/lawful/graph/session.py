@@ -57,6 +57,7 @@ class Graph(Protocol):
     limits: Limits
     is_async: bool
     async_node: str
+    performs: bool
 
     @property
     def name(self) -> str: ...
@@ -172,6 +173,7 @@ class Session:
                 config=self.config,
                 durability=durability_of(self.options.durability),
             )
+        run.performs = run.performs and self.graph.performs
         equip(run, self.hub, self.options.on_event, self.config)
         if self.graph.cache is not None:
             run.cache = self.graph.cache

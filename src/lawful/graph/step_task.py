@@ -155,6 +155,10 @@ class Task(Slot):
         self.attempt += 1
         self.writes = []
 
+    @property
+    def performs(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.task_node.performs and self.run.performs
+
     def unwritten(self) -> list[Any]:
         """Of the whole step."""
         recorder = self.base.recorder

@@ -47,6 +47,8 @@ class Views:
 
     limits: Limits
     cache: Any
+    performs: bool = True
+    """Whether its runs may perform effects."""
 
     def journal_of(self) -> Journal:
         """Raises: ValueError (a ConfigurationError) without a journal."""
@@ -69,6 +71,15 @@ class Views:
             )
         made = copy(self)
         made.checkpointer = journal.acting(principal)
+        return made
+
+    def worker(self) -> Self:
+        """The same graph without the capability to perform: its runs plan effects, and each ends in EffectDenied.
+
+        What a worker's run has planned and stopped at, a coordinator's run of the thread (``graph``'s own) performs.
+        """
+        made = copy(self)
+        made.performs = False
         return made
 
     def program_of(self, ns: str) -> Program:
