@@ -40,7 +40,10 @@ def server() -> Iterator[ForkServer]:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_death_in_a_phase_of_the_turn(server: ForkServer, tmp_path: Path, phase: str) -> None:
-    """Each call has its one closing result, the effect was applied once, and a strict provider takes the transcript."""
+    """Each call has its one closing result, the effect was applied once, and a strict provider takes the transcript.
+
+    Rows: S0-130
+    """
     first = server.run(tmp_path, told=phase)
     assert first.killed, first.said
     check_file(tmp_path / "journal.db")

@@ -52,7 +52,7 @@ def told(messages: Any) -> list[tuple[str, str]]:
 
 
 def test_ten_lines_are_an_agent() -> None:
-    """Rows: S4-002"""
+    """Rows: S4-002, S0-130"""
     model = Scripted(call(), "No coat.")
     answer = Agent(model, tools=[weather], instructions="Be brief.").invoke("Do I need a coat in Lyon?")
     assert answer.text == answer.output == "No coat."
@@ -298,7 +298,7 @@ class Noted(Middleware):
 
 
 def test_the_first_middleware_is_the_outermost() -> None:
-    """Rows: S4-011"""
+    """Rows: S4-011, S0-136"""
     log: list[str] = []
     answer = Agent(Scripted("hi"), middleware=[Noted("a", log), Noted("b", log)]).invoke("x")
     assert log == ["a begins", "b begins", "a>", "b>", "<b", "<a", "a ends", "b ends"]

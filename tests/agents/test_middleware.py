@@ -120,7 +120,7 @@ def comment(at: str) -> str:
 
 
 def test_the_gates_hold_with_every_middleware_removed() -> None:
-    """Rows: S4-010, S4-052"""
+    """Rows: S4-010, S4-052, S4-033"""
     script = [call("1", "inbox"), call("2", "fetch"), call("3", "comment")]
     for middleware in ([], [Taint(), CacheReads(), Counsel(), Heartbeat(lambda what, round: None)]):
         waiting = Agent(Scripted(*script), tools=[inbox, fetch, comment], middleware=middleware).invoke("x")

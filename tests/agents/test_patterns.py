@@ -37,6 +37,7 @@ def says(text: str, log: list[str] | None = None, name: str = "one") -> Any:
 
 
 async def test_debaters_argue_at_once_and_the_judge_sees_all() -> None:
+    """Rows: S0-084, S0-141"""
     both = asyncio.Barrier(2)
     heard: list[str] = []
 
@@ -75,6 +76,7 @@ def test_a_debate_needs_two() -> None:
 
 
 async def test_a_plan_is_carried_out_step_by_step() -> None:
+    """Rows: S0-132"""
     planner = Scripted('{"value": ["look", "tell"]}', "All told.")
     log: list[str] = []
     found = await plan_and_execute(planner, says("done", log)).ainvoke({"task": "help"})
@@ -85,6 +87,7 @@ async def test_a_plan_is_carried_out_step_by_step() -> None:
 
 @pytest.mark.parametrize("plan", ['{"value": []}', '{"value": ["a", " "]}', json.dumps({"value": ["a"] * 13})])
 async def test_a_plan_that_cannot_be_carried_out_is_an_error_and_nothing_runs(plan: str) -> None:
+    """Rows: S0-133"""
     log: list[str] = []
     ended = await plan_and_execute(Scripted(plan), says("done", log)).run({"task": "help"})
     assert isinstance(ended, Failed)
@@ -93,6 +96,7 @@ async def test_a_plan_that_cannot_be_carried_out_is_an_error_and_nothing_runs(pl
 
 
 async def test_a_plan_that_is_no_plan_is_an_error_and_nothing_runs() -> None:
+    """Rows: S0-133"""
     log: list[str] = []
     ended = await plan_and_execute(Scripted(*["no plan"] * 3), says("done", log)).run({"task": "help"})
     assert isinstance(ended, Failed)
@@ -114,6 +118,7 @@ def choice(member: str, task: str = "", answer: str = "") -> str:
 
 
 async def test_a_supervisor_gives_tasks_until_it_has_the_answer() -> None:
+    """Rows: S0-084, S0-140"""
     chief = Scripted(choice("scout", "look"), choice("critic", "judge"), choice("finish", answer="fair"))
     team = [Agent(Scripted("sun"), name="scout"), Agent(Scripted("fine"), name="critic")]
     desk = supervise(chief, team)
@@ -157,6 +162,7 @@ async def test_a_pause_of_a_member_is_the_whole_graphs() -> None:
 
 
 async def test_agents_hand_one_conversation_on() -> None:
+    """Rows: S0-143"""
     front = Agent(Scripted(ToolCall(id="h", name="transfer_to_billing", args={"reason": "money"})), name="front")
     model = Scripted("Your bill is paid.")
     found = await hand_off([front, Agent(model, name="billing")]).ainvoke({"messages": ["my bill?"]})
@@ -183,6 +189,7 @@ async def test_handing_on_for_ever_ends() -> None:
     [(["Yes", "yes.", "no"], "yes"), (["a", "b"], None), (["a", "b", "c"], None), (["a", "a", "b", "c"], None)],
 )
 async def test_the_answer_of_more_than_half_wins(answers: list[str], winner: str | None) -> None:
+    """Rows: S0-084, S0-143"""
     voters = [says(text, name=f"v{n}") for n, text in enumerate(answers)]
     for order in (voters, voters[::-1]):
         assert (await vote(order).ainvoke({"question": "q"}))["winner"] == winner
@@ -205,6 +212,8 @@ async def test_parts_are_worked_on_at_once_and_joined_in_their_order() -> None:
 
 
 async def test_fifty_writers_lose_nothing() -> None:
+    """Rows: S0-084, S0-142, S0-197"""
+
     async def add(view: View) -> None:
         view.write("sum", view.read("sum", 0) + 1)
         view.write("log", [*view.read("log", []), view.read("sum")])

@@ -80,6 +80,7 @@ def test_a_tool_is_still_called_as_its_function() -> None:
     ],
 )
 async def test_bad_arguments_are_refused_before_anything_runs(args: dict[str, Any], said: str) -> None:
+    """Rows: S0-131"""
     ran: list[int] = []
 
     @tool

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from lawful.agents.answer import Answer as Answer
     from lawful.agents.loop import build_agent_loop as build_agent_loop
     from lawful.agents.state import AgentState as AgentState
+    from lawful.core.errors import GraphRecursionError as GraphRecursionError
 else:
     _TABLE = {
         "Agent": "lawful.agents.agent",
         "Answer": "lawful.agents.answer",
         "build_agent_loop": "lawful.agents.loop",
         "AgentState": "lawful.agents.state",
+        "GraphRecursionError": "lawful.core.errors",
     }
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), _TABLE)

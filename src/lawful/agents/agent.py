@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from lawful.agents.answer import Answer
+from lawful.agents.flags import FLAGS, flagged
 from lawful.agents.loop import Remember, build_agent_loop
 from lawful.agents.middleware.base import Middleware
 from lawful.agents.shape import shape_of
@@ -32,6 +33,9 @@ from lawful.tools.toolset import Toolset
 from lawful.tools.traits import united
 
 Out = TypeVar("Out")
+_NONE = dict.fromkeys(FLAGS, False)
+"""All off: for an agent made of another one, which has its middleware already."""
+
 AgentPrompt: TypeAlias = str | Message | Sequence[MessageLike]
 """A text, a message, or a conversation."""
 
@@ -44,7 +48,8 @@ class Agent(Generic[Out]):
 
     ``model`` is a name such as "openai:gpt-5", "anthropic:...", "ollama:..." or "demo" (a stand-in without a key that says
     it is one), or a `ChatModel`. ``tools`` are functions, `@tool` and `@effect` functions, or a `Toolset`. ``output`` is
-    the type of the answer. ``journal`` keeps threads: a journal, or the path of a SQLite file.
+    the type of the answer. ``flags`` switches middleware of `FLAGS` on or off by name. ``journal`` keeps threads: a journal, or
+    the path of a SQLite file.
 
     Raises: ConfigurationError, for a model, tool, output type or middleware that cannot be.
     """
@@ -75,6 +80,7 @@ class Agent(Generic[Out]):
         instructions: str = ...,
         name: str = ...,
         middleware: Sequence[Middleware] = ...,
+        flags: Mapping[str, bool] | None = ...,
         journal: Any = ...,
         rules: Rules = ...,
         max_rounds: int = ...,
@@ -94,6 +100,7 @@ class Agent(Generic[Out]):
         instructions: str = ...,
         name: str = ...,
         middleware: Sequence[Middleware] = ...,
+        flags: Mapping[str, bool] | None = ...,
         journal: Any = ...,
         rules: Rules = ...,
         max_rounds: int = ...,
@@ -112,6 +119,7 @@ class Agent(Generic[Out]):
         instructions: str = "",
         name: str = "agent",
         middleware: Sequence[Middleware] = (),
+        flags: Mapping[str, bool] | None = None,
         journal: Any = None,
         rules: Rules = Rules(),
         max_rounds: int = 40,
@@ -124,7 +132,7 @@ class Agent(Generic[Out]):
         chosen = late("lawful.models.select", "model")(model) if isinstance(model, str) else model
         kit = tools if isinstance(tools, Toolset) else Toolset(tools)
         built: dict[str, Any] = {
-            "extra_middleware": middleware,
+            "extra_middleware": flagged(middleware, flags),
             "name": name,
             "instructions": instructions,
             "output": output,
@@ -260,7 +268,7 @@ class Agent(Generic[Out]):
         """The same agent with its threads kept in another journal, or at the path of a SQLite file."""
         given = dict(self.built)
         middleware = given.pop("extra_middleware")
-        made: Any = Agent(self.model, tools=self.tools, middleware=middleware, journal=journal, **given)
+        made: Any = Agent(self.model, tools=self.tools, middleware=middleware, flags=_NONE, journal=journal, **given)
         return made
 
     # Looking

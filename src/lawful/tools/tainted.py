@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from msgspec import Struct
 
 from lawful.core import codec
 
 T = TypeVar("T")
+
+_MARK: Final = "lawful.tools.Tainted"
 
 
 class Tainted(Struct, Generic[T], frozen=True):
@@ -20,12 +22,19 @@ class Tainted(Struct, Generic[T], frozen=True):
     source: str = ""
     """Where it came from, for the reader: "https://...", "inbox"."""
 
+    def stored(self) -> dict[str, Any]:
+        """The same as JSON, for a store or a file; a tool that returns it as it was read gives the mark back."""
+        return {_MARK: self.value, "source": self.source}
+
 
 def untainted(value: Any) -> tuple[Any, str | None]:
     """The value itself, and its source if it bore the mark."""
     if isinstance(value, Tainted):
         return value.value, value.source or "outside"  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    return value, None
+    kept = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    if kept.keys() == {_MARK, "source"}:
+        return kept[_MARK], str(kept["source"]) or "outside"
+    return cast("Any", value), None
 
 
 codec.register(Tainted, id="lawful.tools.Tainted", version=1)
