@@ -14,7 +14,14 @@ from support.tree import ROOT, environment
 
 pytestmark = pytest.mark.integration
 
-NEEDS = {"encryption": "cryptography", "mcp_serve": "mcp", "mcp_client": "mcp", "mcp_trust": "mcp"}
+NEEDS = {
+    "encryption": "cryptography",
+    "mcp_serve": "mcp",
+    "mcp_client": "mcp",
+    "mcp_trust": "mcp",
+    "observe_spans": "opentelemetry.sdk",
+    "observe_metrics": "opentelemetry.sdk",
+}
 """Examples that show an extra, and the package that comes with it."""
 
 

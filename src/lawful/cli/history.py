@@ -98,7 +98,7 @@ def show(args: Namespace) -> int:
         graph = graph_of(info, journal, args.graph)
         stands = standing(graph, args.thread)
         ledger = Ledger(journal, effects=effects_of(journal))
-        effects = [_effect(ledger, row) for row in _operations(journal, args.thread)]
+        effects = [_effect(ledger, row) for row in operations_of(journal, args.thread)]
     asked = [*stands.asked, *stands.unknown]
     if args.json:
         status = status_of(stands)
@@ -119,7 +119,7 @@ def show(args: Namespace) -> int:
     return DONE
 
 
-def _operations(journal: SQLiteJournal, thread: str) -> list[Operation]:
+def operations_of(journal: SQLiteJournal, thread: str) -> list[Operation]:
     return journal.read(lambda tx: list(tx.operations(thread=thread)))
 
 
@@ -140,8 +140,8 @@ def history(args: Namespace) -> int:
     with closing(console.opened(args.db)) as journal:
         info = console.thread_of(journal, args.thread)
         known = args.graph is not None or info.graph in SHIPPED
-        steps = _steps(graph_of(info, journal, args.graph), args) if known else _bare(journal, args)
-        facts = [fact for row in _operations(journal, args.thread) for fact in _facts(journal, row)]
+        steps = steps_of(graph_of(info, journal, args.graph), args) if known else bare_steps(journal, args)
+        facts = [fact for row in operations_of(journal, args.thread) for fact in facts_of(journal, row)]
     if args.json:
         console.as_json({"thread": args.thread, "graph": info.graph, "steps": steps, "effects": facts})
         return DONE
@@ -161,7 +161,7 @@ def history(args: Namespace) -> int:
     return DONE
 
 
-def _steps(graph: CompiledStateGraph[Any], args: Namespace) -> list[Step]:
+def steps_of(graph: CompiledStateGraph[Any], args: Namespace) -> list[Step]:
     rows = list(graph.get_state_history(args.thread, limit=args.limit))[::-1]
     found: list[Step] = []
     for place, row in enumerate(rows):
@@ -185,12 +185,12 @@ def _ran(nodes: Sequence[str]) -> list[str]:
     return [node for node in nodes if not node.startswith("__")]
 
 
-def _bare(journal: SQLiteJournal, args: Namespace) -> list[Step]:
+def bare_steps(journal: SQLiteJournal, args: Namespace) -> list[Step]:
     """What a journal can tell without the graph that made it."""
     rows = journal.history(args.thread, limit=args.limit)
     return [Step(row.step, row.at, row.source, [], {}, row.id) for row in reversed(rows)]
 
 
-def _facts(journal: SQLiteJournal, row: Operation) -> list[Fact]:
+def facts_of(journal: SQLiteJournal, row: Operation) -> list[Fact]:
     events = journal.read(lambda tx: read_events(tx.events(row.op_id)))
     return [Fact(event.at, type(event).__name__, row.op_id) for event in events]

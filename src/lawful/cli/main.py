@@ -20,6 +20,7 @@ from lawful.cli.mcp import mcp
 from lawful.cli.mcp import words as mcp_words
 from lawful.cli.neighbour_words import neighbour_words
 from lawful.cli.run import answer, recover
+from lawful.cli.trace import trace
 from lawful.cli.upgrade import upgrade
 from lawful.core.errors import Failure, nearest
 from lawful.core.lazy import late
@@ -69,6 +70,11 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     _graph(one)
     _json(one)
     one = verb("history", "list a thread's steps and the events of its effects")
+    one.add_argument("thread", metavar="THREAD")
+    one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
+    _graph(one)
+    _json(one)
+    one = verb("trace", "draw a thread's timeline: what ran when, and how long it took")
     one.add_argument("thread", metavar="THREAD")
     one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
     _graph(one)
@@ -168,6 +174,7 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "answer": answer,
     "recover": recover,
     "history": history,
+    "trace": trace,
     "show": show,
     "threads": threads,
     "ledger": ledger,

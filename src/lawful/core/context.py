@@ -130,6 +130,9 @@ class Slot:
     beat: float | None = None
     """When it last said so itself, by a heartbeat."""
 
+    inside: tuple[tuple[str, str], ...] = ()
+    """Kind and span of the tools and parts that are under way in it, the outermost first."""
+
     @property
     def holder(self) -> Slot | None:
         """The attempt that this one is part of: that which holds the graph it runs in, or which called it."""

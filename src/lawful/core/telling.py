@@ -222,19 +222,26 @@ def tool_call(tool: str, id: str) -> ToolRun:
 class ToolRun:
     """A tool at work; made by `tool_call`."""
 
-    __slots__ = ("_ended", "id", "tool")
+    __slots__ = ("_ended", "_slot", "id", "tool")
 
     def __init__(self, tool: str, id: str) -> None:
         self.tool = tool
         self.id = id
+        self._slot: Slot | None = None
         self._ended = False
 
     def __enter__(self) -> Self:
+        slot = self._slot = current_task.get()
+        if slot is not None:
+            slot.inside = (*slot.inside, ("tool", self.id))
         tell(ev.ToolStarted(self.tool, self.id))
         tell(ev.ToolCalled(self.id))
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        slot = self._slot
+        if slot is not None:
+            slot.inside = tuple(one for one in slot.inside if one != ("tool", self.id))
         if error is not None:
             self.failed(code_of(error), str(error))
         else:

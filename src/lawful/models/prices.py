@@ -44,11 +44,16 @@ def cost(reply: Reply, prices: Mapping[str, Price] | None = None) -> Decimal | N
 
     Raises: ConfigurationError, which names the package, if the price list is needed and missing.
     """
+    return cost_of(reply.provider, reply.model, reply.usage, prices)
+
+
+def cost_of(provider: str, model: str, usage: Usage, prices: Mapping[str, Price] | None = None) -> Decimal | None:
+    """As `cost`, of what is known of an answer."""
     own = prices or {}
-    found = own.get(f"{reply.provider}:{reply.model}") or own.get(reply.model)
+    found = own.get(f"{provider}:{model}") or own.get(model)
     if found is not None:
-        return found.of(reply.usage)
-    if reply.provider in FREE:
+        return found.of(usage)
+    if provider in FREE:
         return Decimal(0)
     try:
         lists = late("genai_prices", extra="prices")
@@ -56,7 +61,6 @@ def cost(reply: Reply, prices: Mapping[str, Price] | None = None) -> Decimal | N
         if prices is not None:
             return None
         raise
-    usage = reply.usage
     counted = lists.Usage(
         input_tokens=usage.prompt,
         output_tokens=usage.completion,
@@ -64,6 +68,6 @@ def cost(reply: Reply, prices: Mapping[str, Price] | None = None) -> Decimal | N
         cache_write_tokens=usage.cache_written or None,
     )
     try:
-        return lists.calc_price(counted, model_ref=reply.model, provider_id=reply.provider).total_price
+        return lists.calc_price(counted, model_ref=model, provider_id=provider).total_price
     except LookupError:
         return None
