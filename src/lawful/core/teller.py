@@ -11,6 +11,7 @@ import msgspec
 
 from lawful.core import events as ev
 from lawful.core.context import Run
+from lawful.core.errors import ConfigurationError
 from lawful.core.failure import Failure
 
 Hears: TypeAlias = Callable[[ev.Event], object]
@@ -165,10 +166,18 @@ def abandoned(opened: ev.Started) -> ev.Event:
 
 
 def listeners_of(given: Any) -> Sequence[Hears]:
-    """One listener, several, or none, as a sequence."""
+    """One listener, several, or none, as a sequence. Raises: ConfigurationError."""
     if given is None:
         return ()
-    return (given,) if callable(given) else tuple(given)
+    if callable(given):
+        return (given,)
+    if isinstance(given, (list, tuple)):
+        return tuple(cast("Sequence[Hears]", given))
+    raise ConfigurationError(
+        f"Listeners are a function of one event, or a list of them, got {given!r:.100}",
+        component="graph",
+        operation="on_event",
+    )
 
 
 def _within(run_id: str, scope: str) -> bool:

@@ -81,6 +81,7 @@ def _stand_on(m: Machine, seed: Seed) -> None:
     m.stop = m.step + 1 + m.limits.recursion + 1
     if m.recorder is not None:
         m.recorder.known |= restored.known
+        m.recorder.stood = restored.row.id, restored.row.metadata
         m.recorder.merges, m.recorder.print = restored.merges, restored.then
         m.recorder.weight = restored.row.weight if restored.row.snapshot is None else 0
     m.rebase()

@@ -64,6 +64,11 @@ def _check_form(told: Mapping[str, Any], inner: Mapping[Any, Any]) -> None:
         raise ConfigurationError(
             f"configurable has the key {odd!r}: keys are str", component="graph", operation="config"
         )
+    calls: Any = told.get("callbacks")
+    if calls is not None and not isinstance(calls, (list, tuple)) and not hasattr(calls, "handlers"):
+        raise ConfigurationError(
+            f"config['callbacks'] must be a list, got {type(calls).__name__}", component="graph", operation="config"
+        )
     for name, kinds in (("metadata", Mapping), ("tags", (list, tuple))):
         if told.get(name) is not None and not isinstance(told[name], kinds):
             raise ConfigurationError(
@@ -126,4 +131,8 @@ def names(given: Sequence[str] | str | None, default: tuple[str, ...]) -> frozen
     """Breakpoints of one call, which replace the compiled ones."""
     if given is None:
         return frozenset(default)
+    if not isinstance(given, (str, list, tuple, set, frozenset)):
+        raise ConfigurationError(
+            f"Breakpoints are names of nodes, got {given!r:.100}", component="graph", operation="config"
+        )
     return frozenset((given,)) if isinstance(given, str) else frozenset(map(str, given))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import MISSING, Channel
+from lawful.graph.options import wrong
 from lawful.graph.program import Program
 from lawful.graph.state import fresh
 
@@ -19,15 +20,17 @@ _EDGES = ("branch:to:", "join:")
 
 def narrowed(program: Program, keys: Keys) -> Program:
     """The program with another output. Raises: GraphBuildError (a ValueError) for a key that there is not."""
+    if not isinstance(keys, (str, list, tuple)) or not all(isinstance(key, str) for key in keys):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise wrong("output_keys", "a key or a list of keys", keys)
     told = (keys,) if isinstance(keys, str) else tuple(dict.fromkeys(keys))
     known = [k for k in program.channels if program.direct or not k.startswith(_EDGES)]
     for key in told:
         if key not in known:
             raise GraphBuildError(
-                f"output_keys: the graph has no key {key!r}.{nearest(str(key), known)}",
+                f"output_keys: the graph has no key {key!r}.{nearest(key, known)}",
                 component="graph",
                 operation="invoke",
-                details={"key": str(key)},
+                details={"key": key},
             )
     made = copy(program)
     made.output_keys, made.output_schema = told, None

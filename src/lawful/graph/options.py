@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+from lawful.core.errors import ConfigurationError, nearest
 from lawful.core.questions import Principal
 from lawful.graph.control import RunControl
 from lawful.graph.policies import NO_LIMITS, Limits
+
+BUSY: Final = ("queue", "reject", "cancel", "fork")
+"""What a run may do about a thread that another run holds."""
 
 
 class Options:
@@ -33,7 +37,18 @@ class Options:
         control: RunControl | None = None,
         limits: Limits | None = None,
         output_keys: str | Sequence[str] | None = None,
+        **unknown: Any,
     ) -> None:
+        if unknown:
+            raise UnknownOption(next(iter(unknown)))
+        if control is not None and not isinstance(control, RunControl):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise wrong("control", "a RunControl", control)
+        if limits is not None and not isinstance(limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise wrong("limits", "a Limits", limits)
+        if busy not in BUSY:
+            raise wrong("busy", f"one of {', '.join(BUSY)}", busy)
+        if isinstance(busy_timeout, bool) or not isinstance(busy_timeout, (int, float)) or not busy_timeout >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise wrong("busy_timeout", "seconds, 0 or more", busy_timeout)
         self.context = context
         self.before = interrupt_before
         self.after = interrupt_after
@@ -46,3 +61,26 @@ class Options:
         self.control = control
         self.limits = limits or NO_LIMITS
         self.output_keys = output_keys
+
+
+class UnknownOption(ConfigurationError, TypeError):
+    """A keyword that no call takes."""
+
+    def __init__(self, name: str) -> None:
+        known = (*(Options.__init__.__kwdefaults__ or ()), "version", "stream_mode", "print_mode", "debug", "subgraphs")
+        super().__init__(
+            f"A run takes no option {name!r}.{nearest(name, known)}",
+            component="graph",
+            operation="options",
+            details={"option": name},
+        )
+
+
+def wrong(name: str, wanted: str, given: object) -> ConfigurationError:
+    """The error for an option of another kind than it must be."""
+    return ConfigurationError(
+        f"{name} must be {wanted}, got {given!r:.100}",
+        component="graph",
+        operation="options",
+        details={"option": name},
+    )

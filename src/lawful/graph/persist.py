@@ -59,6 +59,8 @@ class Recorder:
         self.registry = program.registry
         self.ns = ns
         self.metadata = metadata
+        self.stood: tuple[str, Mapping[str, Any]] = "", metadata
+        """The checkpoint that the run goes on from, and what that was stored with: an earlier call's metadata."""
         self.of: str | None = None
         """The checkpoint that the next one is branched off, so that what ran from that belongs to another branch."""
         self.known: set[bytes] = set()

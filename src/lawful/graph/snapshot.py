@@ -61,8 +61,8 @@ def config_of(
 
 def told_metadata(metadata: Mapping[str, Any], source: str, step: int) -> dict[str, Any]:
     """A checkpoint's metadata as users see it."""
-    shown = {k: v for k, v in metadata.items() if not k.startswith("_")}
-    return {"source": source, "step": step, "parents": parents_of(metadata), **shown}
+    own: dict[str, Any] = {"source": source, "step": step, "parents": parents_of(metadata)}
+    return {**own, **{k: v for k, v in metadata.items() if not k.startswith("_") and k not in own}}
 
 
 def when(at: float) -> str:
@@ -209,7 +209,10 @@ def child_ns(ns: str, task: Task) -> str:
 
 def checkpoint_payload(machine: Standing) -> dict[str, Any]:
     """What the checkpoints mode shows: equal to the entry of the history."""
-    row_metadata: Mapping[str, Any] = machine.recorder.metadata if machine.recorder is not None else {}
+    row_metadata: Mapping[str, Any] = {}
+    if machine.recorder is not None:
+        id, then = machine.recorder.stood
+        row_metadata = then if id == machine.checkpoint else machine.recorder.metadata
     parents = parents_of(row_metadata)
     thread = machine.run.thread
     tasks = [

@@ -26,6 +26,12 @@ def modes_of(mode: str | Sequence[str] | None, default: str) -> tuple[frozenset[
 
     Raises: ConfigurationError for an unknown mode.
     """
+    if mode is not None and not isinstance(mode, (str, list, tuple, set, frozenset)):
+        raise ConfigurationError(
+            f"A stream mode is a str or a list of them, got {mode!r:.100}.{nearest('', MODES)}",
+            component="graph",
+            operation="stream",
+        )
     asked = [default] if mode is None else [mode] if isinstance(mode, str) else list(mode)
     for one in asked:
         if one not in MODES:

@@ -57,7 +57,9 @@ def update(graph: Face, config: Any, supersteps: Sequence[Sequence[Any]]) -> dic
 
 
 def _some(given: Sequence[Any], what: str) -> list[Any]:
-    told = list(given)
+    if not isinstance(given, (list, tuple)):
+        raise refusal(f"Expected a list of {what}, got {given!r:.100}")
+    told: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
     if not told:
         raise NoUpdates(f"No {what} provided", component="graph", operation="update_state")
     return told

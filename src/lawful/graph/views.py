@@ -12,6 +12,7 @@ from lawful.core.lazy import late
 from lawful.core.questions import Principal
 from lawful.graph.caching import namespace_of
 from lawful.graph.config import Target, target_of
+from lawful.graph.options import wrong
 from lawful.graph.policies import Limits
 from lawful.graph.program import Program
 from lawful.graph.restore import Done, Reader, Restored, restore
@@ -199,7 +200,9 @@ class Views:
         journal = self.journal_of()
         program = self.program_of(target.ns)
         thread = target.thread or ""
-        bound = target_of(before).checkpoint if before is not None else None
+        if before is not None and not isinstance(before, Mapping):
+            raise wrong("before", "the config of a checkpoint", before)
+        bound = target_of(before).checkpoint if before is not None else None  # pyright: ignore[reportUnknownArgumentType]
         rows = journal.history(thread, target.ns, before=bound, limit=limit, filter=filter)
         yield from History(journal, program, thread, target.ns, rows, self).snapshots()
 

@@ -82,6 +82,8 @@ def check_filter(filter: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The filter, if every key is an identifier and every value a JSON scalar."""
     if filter is None:
         return {}
+    if not isinstance(filter, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refuse(f"a filter must be a dict, not {type(filter).__name__}", "history")
     for key, value in filter.items():
         if not isinstance(key, str) or _IDENTIFIER.fullmatch(key) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise refuse(f"a filter key must be an identifier, not {key!a}", "history", key=ascii(key))
@@ -116,6 +118,8 @@ def labelled(labels: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> boo
 
 
 def check_limit(limit: int | None, what: str) -> None:
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refuse(f"{what}: limit must be an int, not {type(limit).__name__}", what)
     if limit is not None and limit < 0:
         raise refuse(f"{what}: limit must not be negative, but is {limit}", what)
 
