@@ -24,6 +24,7 @@ from lawful.graph.explain import explained
 from lawful.graph.inbox import inbox
 from lawful.graph.jsonschema import json_schema
 from lawful.graph.nesting import input_view, nested
+from lawful.graph.options import options_of
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
 from lawful.graph.policies import NO_LIMITS, Limits
@@ -40,7 +41,7 @@ from lawful.graph.running import (
     told,
     told_v2,
 )
-from lawful.graph.session import Options, Session
+from lawful.graph.session import Session
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.state import kind_of
 from lawful.graph.step_task import Task
@@ -142,7 +143,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         if mode not in (None, "values"):
             return list(self.stream(input, config, stream_mode=mode, **options))
         hub, version = self._printing(options)
-        session, outcome = drive(self, input, config, Options(**options), hub)
+        session, outcome = drive(self, input, config, options_of(options), hub)
         return told_v2(outcome, session) if version == "v2" else told(outcome, session)
 
     def _printing(self, options: dict[str, Any]) -> tuple[Hub | None, str]:
@@ -160,7 +161,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         if mode not in (None, "values"):
             return [chunk async for chunk in self.astream(input, config, stream_mode=mode, **options)]
         hub, version = self._printing(options)
-        session, outcome = await adrive(self, input, config, Options(**options), hub)
+        session, outcome = await adrive(self, input, config, options_of(options), hub)
         return told_v2(outcome, session) if version == "v2" else told(outcome, session)
 
     def stream(
@@ -194,7 +195,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         if self.is_async:
             shown = {"stream_mode": stream_mode, "subgraphs": subgraphs, "version": version}
             return stream_loop(self, input, config, **shown, print_mode=print_mode, debug=debug, **options)
-        return stream(self, input, config, Hub(shape), Options(**options))
+        return stream(self, input, config, Hub(shape), options_of(options))
 
     def _default_mode(self) -> str:
         return "values" if current_task.get() is not None else "updates"
@@ -220,7 +221,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
             print_mode=print_mode,
             debug=self.debug if debug is None else debug,
         )
-        return AsyncStream(astream(self, input, config, Hub(shape), Options(**options)))
+        return AsyncStream(astream(self, input, config, Hub(shape), options_of(options)))
 
     def stream_events(self, input: Any, config: Any = None, **options: Any) -> Iterator[Event]:
         """Run, giving each `Event` of the run and of all graphs in it; each start has exactly one end."""
@@ -243,7 +244,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
     async def run(self, input: Any, config: Any = None, **options: Any) -> RunResult[S]:
         """Run and return `Done`, `Paused` or `Failed` instead of raising; bugs (other exceptions) still pass through."""
         try:
-            session, outcome = await adrive(self, input, config, Options(**options))
+            session, outcome = await adrive(self, input, config, options_of(options))
         except Failure as error:
             return Failed(error)
         return self._typed(outcome, session)
@@ -251,7 +252,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
     def run_sync(self, input: Any, config: Any = None, **options: Any) -> RunResult[S]:
         """As `run`, in this thread."""
         try:
-            session, outcome = drive(self, input, config, Options(**options))
+            session, outcome = drive(self, input, config, options_of(options))
         except Failure as error:
             return Failed(error)
         return self._typed(outcome, session)

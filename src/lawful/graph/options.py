@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lawful.core.errors import ConfigurationError, nearest
@@ -37,10 +37,7 @@ class Options:
         control: RunControl | None = None,
         limits: Limits | None = None,
         output_keys: str | Sequence[str] | None = None,
-        **unknown: Any,
     ) -> None:
-        if unknown:
-            raise UnknownOption(next(iter(unknown)))
         if control is not None and not isinstance(control, RunControl):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise wrong("control", "a RunControl", control)
         if limits is not None and not isinstance(limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -63,11 +60,22 @@ class Options:
         self.output_keys = output_keys
 
 
+_NAMES: Final = frozenset(Options.__init__.__kwdefaults__ or ())
+
+
+def options_of(told: Mapping[str, Any]) -> Options:
+    """The options of a call by their names. Raises: ConfigurationError (a TypeError for an unknown name)."""
+    for name in told:
+        if name not in _NAMES:
+            raise UnknownOption(name)
+    return Options(**told)
+
+
 class UnknownOption(ConfigurationError, TypeError):
     """A keyword that no call takes."""
 
     def __init__(self, name: str) -> None:
-        known = (*(Options.__init__.__kwdefaults__ or ()), "version", "stream_mode", "print_mode", "debug", "subgraphs")
+        known = (*_NAMES, "version", "stream_mode", "print_mode", "debug", "subgraphs")
         super().__init__(
             f"A run takes no option {name!r}.{nearest(name, known)}",
             component="graph",
