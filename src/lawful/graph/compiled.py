@@ -24,7 +24,7 @@ from lawful.graph.explain import explained
 from lawful.graph.inbox import inbox
 from lawful.graph.jsonschema import json_schema
 from lawful.graph.nesting import input_view, nested
-from lawful.graph.options import options_of
+from lawful.graph.options import UnknownOption, options_of
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
 from lawful.graph.parts import Blueprint
 from lawful.graph.policies import NO_LIMITS, Limits
@@ -245,6 +245,8 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         """Run and return `Done`, `Paused` or `Failed` instead of raising; bugs (other exceptions) still pass through."""
         try:
             session, outcome = await adrive(self, input, config, options_of(options))
+        except UnknownOption:
+            raise  # a mistake in the program, as it is for any function
         except Failure as error:
             return Failed(error)
         return self._typed(outcome, session)
@@ -253,6 +255,8 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         """As `run`, in this thread."""
         try:
             session, outcome = drive(self, input, config, options_of(options))
+        except UnknownOption:
+            raise  # a mistake in the program, as it is for any function
         except Failure as error:
             return Failed(error)
         return self._typed(outcome, session)
