@@ -74,6 +74,7 @@ def auth_of(url: str, scenario: str) -> httpx2.Auth | None:
         known = OAuthClientInformationFull(
             client_id=context["client_id"],
             client_secret=context.get("client_secret"),
+            token_endpoint_auth_method="client_secret_basic" if context.get("client_secret") else "none",
             redirect_uris=[AnyUrl(CALLBACK)],
         )
     browser = Browser()
