@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from msgspec.structs import replace
 
 from lawful import effect
 from lawful.agents import build_agent_loop
@@ -188,3 +189,18 @@ async def test_messages_without_ids_of_their_own_are_no_divergence() -> None:
     graph = StateGraph(Chat).add_node(node).add_edge(START, "node").compile(MemoryJournal())
     await graph.ainvoke({"messages": [("user", "hi")]}, CONFIG)
     assert (await asyncio.to_thread(graph.replay_recorded, "t")).same
+
+
+async def test_another_question_to_the_model_is_a_gap_though_it_has_an_answer() -> None:
+    class French(Middleware):
+        async def wrap_model(self, ask: ModelAsk, handler: ModelHandler) -> Reply:
+            messages = (*ask.request.messages, user("in French"))
+            return await handler(ask.override(request=replace(ask.request, messages=messages)))
+
+    world = World()
+    await world.live()
+    world.middleware = (French(),)
+    found = await asyncio.to_thread(world.build().replay_recorded, "t")
+    assert found.gap is not None
+    assert "asks something else" in found.gap.message
+    assert world.model.left == 0

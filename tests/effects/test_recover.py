@@ -12,9 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from lawful.core.clock import FixedClock
-from lawful.core.errors import StoreFull
+from lawful.core.errors import CorruptRecord, StoreFull
 from lawful.effects import Found, Ledger, Unavailable, effect, recover, recover_sync
 from lawful.effects.intents import idempotency_key
+from lawful.effects.log import read_events
 from lawful.effects.protocol import _begin  # pyright: ignore[reportPrivateUsage]
 from lawful.effects.recover import TOGETHER
 from lawful.journal.memory import MemoryJournal
@@ -150,3 +151,51 @@ async def test_where_they_cannot_be_written_together_they_are_one_by_one(monkeyp
     monkeypatch.setattr(journal, "transact", transact)
     report = await recover(journal, [provider.pay])
     assert len(report.settled) == 3
+
+
+async def test_what_was_seen_counts_only_for_what_was_looked_up() -> None:
+    """Another worker has written something down in between: the older observation is dropped."""
+    ledger, nested = Ledger(MemoryJournal()), [True]
+
+    @effect("key")
+    async def pay(key: str) -> str:
+        raise ConnectionError("lost")
+
+    @pay.lookup
+    async def find(key: str) -> Any:
+        if nested.pop() if nested else False:
+            await ledger.reconcile(pay.plan("a"))
+        return Unavailable("down")
+
+    nested.clear()
+    await ledger.execute(pay.plan("a"))
+    before = len(ledger.events("pay:a"))
+    nested.append(True)
+    await ledger.reconcile(pay.plan("a"))
+    assert len(ledger.events("pay:a")) == before + 1
+
+
+async def test_an_operation_is_replayed_to_any_of_its_events() -> None:
+    journal, provider = MemoryJournal(), Provider()
+    await provider.lose(journal, 1)
+    ledger = Ledger(journal, effects=[provider.pay])
+    await ledger.reconcile("pay:0")
+    stood = [type(ledger.replay("pay:0", n)).__name__ for n in range(len(ledger.events("pay:0")) + 1)]
+    assert (stood[0], stood[1], stood[-1]) == ("Unplanned", "Planned", "Succeeded")
+    assert "Unknown" in stood
+    assert ledger.replay("pay:0") == ledger.state("pay:0")
+
+
+async def test_an_event_that_was_rewritten_whole_breaks_the_chain() -> None:
+    """The store's own check sums fit; the digests of the chain do not. Ledger: L2"""
+    journal, provider = MemoryJournal(), Provider()
+    await provider.lose(journal, 1)
+    rows = journal.read(lambda tx: list(tx.events("pay:0")))
+    assert len(read_events(rows)) == len(rows)
+    for place in range(len(rows)):
+        forged = [*rows]
+        forged[place] = replace(rows[place], blob=rows[place].blob.replace(b"pay:0", b"pay:9"))
+        with pytest.raises(CorruptRecord, match=f"breaks at event {place + 1}"):
+            read_events(forged)
+    with pytest.raises(CorruptRecord, match="breaks at event 1"):
+        read_events(rows[1:])

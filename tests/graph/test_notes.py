@@ -118,8 +118,12 @@ def test_an_effect_made_of_a_note_has_the_same_arguments_after_a_death(box: Jour
     class Dead(BaseException):
         pass
 
+    durable: list[bool] = []
+
     @effect("key")
     def send(key: str, text: str) -> str:
+        chain = box.open().chain("t")
+        durable.append(chain is not None and any(text.encode() in answer.blob for answer in chain.answers))
         sent.append((key, text))
         return f"receipt of {text}"
 
@@ -136,6 +140,7 @@ def test_an_effect_made_of_a_note_has_the_same_arguments_after_a_death(box: Jour
         graph.compile(box.open()).run_sync({"log": []}, thread="t")
     graph.compile(box.open()).run_sync(None, thread="t")
     assert len(sent) == 1
+    assert durable == [True]
     values = graph.compile(box.open()).get_state({"configurable": {"thread_id": "t"}}).values
     assert values["log"] == [f"receipt of {sent[0][1]}"]
 

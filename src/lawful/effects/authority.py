@@ -18,6 +18,7 @@ from lawful.effects.log import load, read_events, write
 from lawful.effects.policy import Policy
 from lawful.effects.protocol import totals_of
 from lawful.effects.states import State, name_of
+from lawful.effects.transitions import replay
 from lawful.journal.port import EffectTx, Journal
 
 _Known: TypeAlias = (
@@ -149,6 +150,13 @@ class Authority(ABC):
     def state(self, op_id: str) -> State:
         """Where the operation stands: the fold of its events. Raises: CorruptRecord."""
         return self.journal.read(lambda tx: load(tx, op_id))
+
+    def replay(self, op_id: str, upto: int | None = None) -> State:
+        """Where the operation stood after its first ``upto`` events, or stands after all; calls nobody.
+
+        Raises: CorruptRecord, InvalidTransition.
+        """
+        return replay(self.events(op_id)[:upto]).unwrap()
 
     def events(self, op_id: str) -> tuple[Event, ...]:
         """Its events in order, their chain verified. Raises: CorruptRecord."""
