@@ -169,6 +169,8 @@ class Loop:
             raise _over(
                 self.name, "agent_rounds", f"{done} answers without coming to an end: the limit is {self.max_rounds}"
             )
+        if max(tally.alike.values(), default=0) < self.rules.repeats[2]:
+            return  # only a circle ends a turn, and none can have gone round so often
         at = last_answer(messages) if done else None
         if at is None:
             return

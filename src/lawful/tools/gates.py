@@ -93,6 +93,8 @@ class Case(Struct, frozen=True):
     """Calls of this turn that ran or were let through before this one."""
     alike: int
     """How often this very call was made in this turn, this time included."""
+    bound: str = ""
+    """The call's digest, where it is known already."""
 
 
 Gate: TypeAlias = Callable[[Case], Refuse | str | None]
@@ -177,7 +179,7 @@ def rule(case: Case) -> Ruling:
             return said
         if said is not None:
             reasons.append(said)
-    bound = args_digest(case.call)
+    bound = case.bound or args_digest(case.call)
     return Ask(bound, tuple(reasons)) if reasons else Run(bound)
 
 
@@ -204,7 +206,8 @@ def rule_all(
             continue
         own = args_digest(call)
         alike[own] += 1
-        made = rule(Case(call, tools.get(call.name), tools, facts, rules, before, alike[own] + past.alike.get(own, 0)))
+        times = alike[own] + past.alike.get(own, 0)
+        made = rule(Case(call, tools.get(call.name), tools, facts, rules, before, times, own))
         out.append(made)
         if not isinstance(made, Refuse) and call.name != EXTEND:
             before += 1
