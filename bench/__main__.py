@@ -15,7 +15,7 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import agents, effects, graph, pipelines, postgres, streams, travel
+from bench.suites import agents, effects, graph, pipelines, postgres, saver, streams, travel
 
 SUITES: dict[str, Any] = {
     "agents": agents,
@@ -25,6 +25,7 @@ SUITES: dict[str, Any] = {
     "postgres": postgres,
     "streams": streams,
     "travel": travel,
+    "saver": saver,
 }
 README = Path(__file__).resolve().parent.parent / "README.md"
 MIN_ROUNDS = 5

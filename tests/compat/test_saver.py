@@ -26,6 +26,7 @@ from langgraph.types import Command, Send, interrupt
 from lawful.compat import JournalSaver
 from lawful.core.errors import CorruptRecord, HeadMoved, ValidationError
 from lawful.graph import StateGraph as OurGraph
+from lawful.graph import interrupt as our_interrupt
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
@@ -289,8 +290,38 @@ def test_special_writes_are_replaced_and_others_kept_as_they_came(journal: Journ
 def test_a_thread_of_a_graph_of_ours_is_not_taken_for_langgraphs(journal: Journal) -> None:
     ours = OurGraph(Bill).add_node("add", lambda state: {"total": state["total"]}).add_edge("__start__", "add")
     ours.compile(checkpointer=journal).invoke({"total": Money(1)}, thread="t")
+    saver = JournalSaver(journal, types=[Money])
     with pytest.raises(CorruptRecord, match="JournalSaver"):
-        JournalSaver(journal, types=[Money]).get_tuple(thread())
+        saver.get_tuple(thread())
+    before = journal.history("t")
+    with pytest.raises(CorruptRecord, match="JournalSaver"):
+        bill(saver).invoke({"total": Money(5)}, thread())
+    assert journal.history("t") == before
+
+
+def test_threads_of_a_graph_of_ours_are_seen_by_langgraphs_names(journal: Journal) -> None:
+    class Log(TypedDict):
+        seen: Annotated[list[str], operator.add]
+
+    def asks(state: Log) -> Any:
+        return {"seen": [our_interrupt("well?")]}
+
+    made = OurGraph(Log).add_node("asks", asks).add_edge("__start__", "asks").compile(checkpointer=journal)
+    made.invoke({"seen": ["begun"]}, thread="t")
+    saver = JournalSaver(journal, graph=made)
+    tip = saver.get_tuple(thread())
+    assert tip is not None
+    assert tip.checkpoint["channel_values"] == {"seen": ["begun"], "branch:to:asks": None}
+    assert tip.metadata["source"] == "loop"
+    [(_, channel, asked)] = tip.pending_writes or []
+    assert (channel, [each.value for each in asked]) == ("__interrupt__", ["well?"])
+    rows = list(saver.list(thread()))
+    assert [row.metadata["step"] for row in rows] == [0, -1]
+    assert rows[0].parent_config == rows[1].config
+    saver.copy_thread("t", "u")
+    saver.delete_thread("t")
+    assert saver.get_tuple(thread()) is None
+    assert saver.get_tuple(thread("u")) is not None
 
 
 def test_a_checkpoint_older_than_the_newest_is_refused(journal: Journal) -> None:

@@ -15,6 +15,11 @@ from support.tree import ROOT, environment
 pytestmark = pytest.mark.integration
 
 NEEDS = {
+    "migrate_audit": "langgraph.graph",
+    "migrate_import": "langgraph.checkpoint.sqlite",
+    "migrate_models": "langchain_core",
+    "migrate_ported": "langchain_core",
+    "migrate_saver": "langgraph.graph",
     "encryption": "cryptography",
     "mcp_serve": "mcp",
     "mcp_client": "mcp",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Any
 
 from lawful.cli import console
@@ -12,9 +11,8 @@ from lawful.cli.console import DONE, REFUSED, say, step
 from lawful.cli.graphs import load
 from lawful.cli.upgrade import journal_at
 from lawful.compat import Exported, Imported, export_threads, import_threads
+from lawful.compat.exporting import saver_at
 from lawful.compat.tables import tables_at
-from lawful.core.errors import ConfigurationError
-from lawful.core.lazy import late
 from lawful.graph.program import Program
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
@@ -41,7 +39,7 @@ def import_(args: Namespace) -> int:
 
 def export(args: Namespace) -> int:
     """`lawful export --to sqlite|postgres URL --journal URL`; 1 if a thread was not written."""
-    with closing(journal_at(args.journal)) as journal, _saver(*args.target) as saver:
+    with closing(journal_at(args.journal)) as journal, saver_at(*args.target) as saver:
         found = list(export_threads(journal, saver, program=_program(args.graph), threads=args.thread))
     failed = [each for each in found if each.error is not None]
     if args.json:
@@ -64,23 +62,6 @@ def _made(url: str) -> Journal:
     return SQLiteJournal(url.removeprefix("sqlite:///"))
 
 
-@contextmanager
-def _saver(kind: str, url: str) -> Generator[Any]:
-    """LangGraph's own saver on a database. Raises: ConfigurationError, for another kind, or where it is not installed."""
-    if kind == "sqlite":
-        late("langgraph.checkpoint.sqlite", extra="langgraph")
-        with late("langgraph.checkpoint.sqlite", "SqliteSaver").from_conn_string(
-            url.removeprefix("sqlite:///")
-        ) as saver:
-            yield saver
-    elif kind == "postgres":
-        with late("langgraph.checkpoint.postgres", "PostgresSaver", extra="langgraph").from_conn_string(url) as saver:
-            saver.setup()
-            yield saver
-    else:
-        raise ConfigurationError(f"threads are written to sqlite or postgres, not {kind!r}", component="cli")
-
-
 def _imported(each: Imported) -> dict[str, Any]:
     asked = [{"id": q.id, "node": q.node, "value": q.value} for q in each.questions]
     return {
@@ -96,6 +77,3 @@ def _imported(each: Imported) -> dict[str, Any]:
 def _exported(each: Exported) -> dict[str, Any]:
     error = each.error.message if each.error is not None else None
     return {"thread": each.thread, "checkpoints": each.checkpoints, "error": error}
-
-
-KINDS: Sequence[str] = ("sqlite", "postgres")

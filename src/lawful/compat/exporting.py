@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from msgspec import Struct
 
-from lawful.compat.folding import is_head
-from lawful.compat.keeping import Keeper
+from lawful.compat.folding import Write, is_head
+from lawful.compat.keeping import SPECIAL, Found, Keeper
 from lawful.compat.langchain_messages import to_langchain
 from lawful.compat.langgraph_codecs import langgraph_registry
 from lawful.core.codec import Registry
 from lawful.core.codec_types import class_of
 from lawful.core.context import Run
-from lawful.core.errors import Failure, StoreError, ValidationError
+from lawful.core.errors import ConfigurationError, Failure, StoreError, ValidationError
 from lawful.core.lazy import late
 from lawful.core.messages import Message, RemoveMessage
 from lawful.graph.asking import question_id
@@ -101,6 +102,20 @@ def _as_kept(keeper: Keeper, saver: Any, thread: str) -> int:
     return len(found)
 
 
+def seen(journal: Journal, program: Program, thread: str, ns: str, id: str | None) -> Found | None:
+    """One checkpoint of a graph of ours, as LangGraph would show it; None where there is none."""
+    chain = journal.chain(thread, ns, id)
+    if chain is None:
+        return None
+    work = _Thread(journal, thread)
+    work.namespace(ns, ns, program, id=chain.tip.id)
+    _, checkpoint, metadata, _, saved = work.made[0]
+    writes: list[tuple[str, str, Write]] = []
+    for given, task, path in saved:
+        writes += [(path, task, (SPECIAL.get(channel, n), channel, value)) for n, (channel, value) in enumerate(given)]
+    return Found(thread, ns, chain.tip.id, chain.tip.parent, checkpoint, metadata, writes)
+
+
 class _Thread:
     """One thread on its way, as it stands now."""
 
@@ -111,9 +126,9 @@ class _Thread:
         self.digest = late("xxhash", "xxh3_128_hexdigest", extra="langgraph")
         self.interrupt = late("langgraph.types", "Interrupt", extra="langgraph")
 
-    def namespace(self, ns: str, theirs: str, program: Program, path: str = "") -> None:
+    def namespace(self, ns: str, theirs: str, program: Program, path: str = "", *, id: str | None = None) -> None:
         """Write our namespace ``ns`` as LangGraph's ``theirs``, and those of the graphs that its tasks hold."""
-        chain = self.journal.chain(self.thread, ns)
+        chain = self.journal.chain(self.thread, ns, id)
         if chain is None:
             return
         made = restore(program, self.thread, chain)
@@ -271,3 +286,22 @@ def plain(value: Any) -> Any:
 
 def _told(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if not key.startswith("_")}
+
+
+@contextmanager
+def saver_at(kind: str, url: str) -> Generator[Any]:
+    """LangGraph's own saver on a database. Raises: ConfigurationError, for another kind, or where it is not installed."""
+    if kind == "sqlite":
+        late("langgraph.checkpoint.sqlite", extra="langgraph")
+        with late("langgraph.checkpoint.sqlite", "SqliteSaver").from_conn_string(
+            url.removeprefix("sqlite:///")
+        ) as saver:
+            yield saver
+    elif kind == "postgres":
+        with late("langgraph.checkpoint.postgres", "PostgresSaver", extra="langgraph").from_conn_string(url) as saver:
+            saver.setup()
+            yield saver
+    else:
+        raise ConfigurationError(
+            f"threads are written to sqlite or postgres, not {kind!r}", component="compat", operation="export"
+        )

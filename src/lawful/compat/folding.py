@@ -143,10 +143,13 @@ class Unfold:
 
     def head(self, row: Checkpoint) -> dict[str, Any]:
         """The checkpoint without its values, and ``metadata``. Raises: CorruptRecord where it is another graph's."""
-        told = self.decode(row.head, f"checkpoint {row.id}")
+        told = self.head_of(row)
         if not is_head(told) or told[1] != FORM:
             raise _foreign(self.thread, row)
         return dict(told[2])
+
+    def head_of(self, row: Checkpoint) -> Any:
+        return self.decode(row.head, f"checkpoint {row.id}")
 
     def values(self) -> dict[str, Any]:
         """The channels' values at the last row."""

@@ -8,9 +8,9 @@ from heapq import merge
 from itertools import islice
 from math import isfinite
 from threading import RLock
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, cast
 
-from lawful.compat.folding import FORM, MARK, Fold, Held, Pieces, Unfold, Write
+from lawful.compat.folding import FORM, MARK, Fold, Held, Pieces, Unfold, Write, is_head
 from lawful.core.codec import Registry
 from lawful.core.errors import ValidationError, nearest
 from lawful.journal.checks import SOURCES
@@ -48,11 +48,21 @@ class Found(NamedTuple):
     """Task path, task id, (index, channel, value); in LangGraph's order."""
 
 
+class Native(Protocol):
+    """A graph of ours, as far as its checkpoints are shown by LangGraph's names."""
+
+    @property
+    def registry(self) -> Registry: ...
+    def seen(self, journal: Journal, thread: str, ns: str, id: str | None) -> Found | None: ...
+
+
 class Keeper:
     """Keeps LangGraph's checkpoints in ``journal``; safe to call from any thread."""
 
-    def __init__(self, journal: Journal, registry: Registry) -> None:
+    def __init__(self, journal: Journal, registry: Registry, native: Native | None = None) -> None:
         self.journal = journal
+        self.native = native
+        """Shows what a graph of ours has stored; None where none was named."""
         self.registry = registry
         self._lock = RLock()
         self._held: dict[tuple[str, str], Held] = {}
@@ -62,7 +72,11 @@ class Keeper:
     def get(self, thread: str, ns: str, id: str | None) -> Found | None:
         """The newest checkpoint of a namespace, or the one named."""
         chain = self.journal.chain(thread, ns, id)
-        return None if chain is None else self._found(thread, chain)
+        if chain is None:
+            return None
+        if self.native is not None and not is_head(Unfold(self.native.registry, thread, chain).head_of(chain.tip)):
+            return self.native.seen(self.journal, thread, ns, chain.tip.id)
+        return self._found(thread, chain)
 
     def _found(self, thread: str, chain: Chain) -> Found:
         row, read = chain.tip, Unfold(self.registry, thread, chain)
@@ -146,6 +160,10 @@ class Keeper:
 
     def _parent(self, thread: str, ns: str, parent: str | None) -> Held | None:
         if parent is None:
+            # A thread of a graph of ours is not to be written over by LangGraph: reading its head raises.
+            chain = self.journal.chain(thread, ns)
+            if chain is not None:
+                Unfold(self.registry, thread, chain).head(chain.tip)
             return None
         known = self._held.get((thread, ns))
         if known is not None and known.checkpoint == parent:

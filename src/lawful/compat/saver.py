@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mappi
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from lawful.compat.exporting import seen
 from lawful.compat.keeping import Found, Keeper
 from lawful.compat.langgraph_codecs import langgraph_registry
 from lawful.core.codec import Registry
 from lawful.core.lazy import late
+from lawful.graph.program import Program
 from lawful.journal.ids import thread_key
 from lawful.journal.port import Journal
 
@@ -26,23 +28,40 @@ _METADATA: Callable[[Any, Any], dict[str, Any]] = late(
 )
 
 
+class _Native:
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    @property
+    def registry(self) -> Registry:
+        return self._program.registry
+
+    def seen(self, journal: Journal, thread: str, ns: str, id: str | None) -> Found | None:
+        return seen(journal, self._program, thread, ns, id)
+
+
 class JournalSaver(_Base[Any]):
     """A checkpointer for LangGraph over any journal: ``graph.compile(checkpointer=JournalSaver(SQLiteJournal(path)))``.
 
     What a step changed is stored, not the whole state: a conversation of 200 turns takes a twentieth of what LangGraph's own
     saver makes of it. ``types`` are the classes that the graph's state holds beside plain data, langchain's messages and
     LangGraph's own; nothing is imported by a stored name, and a value of another class is refused when it is written.
+    ``graph`` is a compiled graph of ours whose threads lie in the same journal: they are shown by LangGraph's names, for
+    reading.
 
     Raises (put, put_writes): ValidationError, naming class and place, for a class that is not among ``types``.
     """
 
-    def __init__(self, journal: Journal, *, types: Sequence[Any] = (), registry: Registry | None = None) -> None:
+    def __init__(
+        self, journal: Journal, *, types: Sequence[Any] = (), registry: Registry | None = None, graph: Any = None
+    ) -> None:
         super().__init__()
         self.journal = journal
         self.registry = langgraph_registry() if registry is None else registry
         for each in types:
             self.registry.register_annotation(each, where="types")
-        self._keeper = Keeper(journal, self.registry)
+        self._native = _Native(graph.program) if graph is not None else None
+        self._keeper = Keeper(journal, self.registry, self._native)
 
     # Reading
 
@@ -148,7 +167,7 @@ class JournalSaver(_Base[Any]):
             cls = getattr(sys.modules.get(place[0]), place[-1], None)
             if isinstance(cls, type) and made.registry.codec_of(cls) is None:
                 made.registry.register_annotation(cls, where=".".join(place))
-        made._keeper = Keeper(self.journal, made.registry)
+        made._keeper = Keeper(self.journal, made.registry, self._native)
         return made
 
 
