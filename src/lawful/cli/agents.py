@@ -8,9 +8,8 @@ from typing import Any, cast
 
 from lawful.agents.agent import Agent
 from lawful.cli import console
-from lawful.cli.console import DONE, asked, command, said, say
+from lawful.cli.console import DONE, asked, command, journal_at, said, say
 from lawful.cli.graphs import load, thing
-from lawful.cli.upgrade import journal_at
 from lawful.core.errors import ValidationError
 from lawful.graph import CompiledStateGraph
 from lawful.graph.outcome import Done, Failed, Paused

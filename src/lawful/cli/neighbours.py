@@ -7,9 +7,8 @@ from contextlib import closing
 from typing import Any
 
 from lawful.cli import console
-from lawful.cli.console import DONE, REFUSED, say, step
+from lawful.cli.console import DONE, REFUSED, journal_at, say, step
 from lawful.cli.graphs import load
-from lawful.cli.upgrade import journal_at
 from lawful.compat import Exported, Imported, export_threads, import_threads
 from lawful.compat.exporting import saver_at
 from lawful.compat.tables import tables_at
