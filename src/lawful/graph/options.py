@@ -60,11 +60,14 @@ class Options:
         self.output_keys = output_keys
 
 
+_NONE: Final = Options()
 _NAMES: Final = frozenset(Options.__init__.__kwdefaults__ or ())
 
 
 def options_of(told: Mapping[str, Any]) -> Options:
     """The options of a call by their names. Raises: ConfigurationError (a TypeError for an unknown name)."""
+    if not told:
+        return _NONE
     for name in told:
         if name not in _NAMES:
             raise UnknownOption(name)
