@@ -28,9 +28,10 @@ from langgraph.types import Command
 from lawful.cli.main import main
 from lawful.compat import JournalSaver, export_threads, import_threads
 from lawful.compat.envelope import Envelope, register_kept
+from lawful.compat.exporting import saver_at
 from lawful.compat.tables import tables_at
 from lawful.core.codec import default as default_registry
-from lawful.core.errors import StoreError, UnknownType
+from lawful.core.errors import ConfigurationError, StoreError, UnknownType
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
@@ -226,6 +227,17 @@ def test_what_a_saver_of_ours_stored_is_written_back_whole(load: Load, tmp_path:
         assert [s.values for s in mine] == [s.values for s in back]
     assert [program.finish(there, n) for n in range(6)] == [program.finish(graph, n) for n in range(6)]
     connection.close()
+
+
+def test_a_saver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langgraph.checkpoint.postgres", None)
+    with (
+        pytest.raises(ConfigurationError, match="pip install langgraph langgraph-checkpoint-postgres"),
+        saver_at("postgres", "postgresql://nowhere"),
+    ):
+        pass
+    with pytest.raises(ConfigurationError, match="not 'mysql'"), saver_at("mysql", ""):
+        pass
 
 
 def test_a_file_without_such_tables_is_refused(tmp_path: Path) -> None:

@@ -290,18 +290,24 @@ def _told(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def saver_at(kind: str, url: str) -> Generator[Any]:
-    """LangGraph's own saver on a database. Raises: ConfigurationError, for another kind, or where it is not installed."""
-    if kind == "sqlite":
-        late("langgraph.checkpoint.sqlite", extra="langgraph")
-        with late("langgraph.checkpoint.sqlite", "SqliteSaver").from_conn_string(
-            url.removeprefix("sqlite:///")
-        ) as saver:
-            yield saver
-    elif kind == "postgres":
-        with late("langgraph.checkpoint.postgres", "PostgresSaver", extra="langgraph").from_conn_string(url) as saver:
-            saver.setup()
-            yield saver
-    else:
+    """LangGraph's own saver on a database.
+
+    Raises: ConfigurationError, for another kind, or naming the package where that saver is not installed.
+    """
+    if kind not in ("sqlite", "postgres"):
+        raise ConfigurationError(f"threads are written to sqlite or postgres, not {kind!r}", component="compat")
+    try:
+        if kind == "sqlite":
+            saver = late("langgraph.checkpoint.sqlite", "SqliteSaver")
+        else:
+            saver = late("langgraph.checkpoint.postgres", "PostgresSaver")
+    except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"threads are written to sqlite or postgres, not {kind!r}", component="compat", operation="export"
-        )
+            f"LangGraph's saver for {kind} is not installed: pip install langgraph langgraph-checkpoint-{kind}",
+            component="compat",
+            operation="export",
+            cause=error,
+        ) from error
+    with saver.from_conn_string(url.removeprefix("sqlite:///")) as made:
+        made.setup()
+        yield made
