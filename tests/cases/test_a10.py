@@ -115,11 +115,8 @@ def test_all_three_outcomes_reach_the_model() -> None:
     assert sorted(shop.called) == ["pay", "search", "weather"]
 
 
-def test_an_agent_that_stops_on_an_error_does_not_pay_again() -> None:
-    """What had not ended when the error came is cancelled with it and runs again; the effect does not.
-
-    Cases: A10
-    """
+def test_an_agent_that_stops_on_an_error_repeats_only_what_failed() -> None:
+    """Cases: A10"""
     shop = Shop(failures=1)
     agent = shop.agent("stop", "done")
     failed = agent.run_sync("go", thread="t")
@@ -129,4 +126,4 @@ def test_an_agent_that_stops_on_an_error_does_not_pay_again() -> None:
     assert isinstance(done, Done)
     assert done.state == "done"
     assert [text for _, text in outcomes(agent.get_state("t").values["messages"])] == ["paid 7", "sunny", "found"]
-    assert (shop.called.count("pay"), shop.called.count("weather")) == (1, 2)
+    assert sorted(shop.called) == ["pay", "search", "weather", "weather"]

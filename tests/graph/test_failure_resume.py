@@ -761,3 +761,25 @@ def test_a_node_may_be_an_object_with_a_name(journal: Journal) -> None:
     with pytest.raises(ValueError, match="once failed"):
         graph.invoke({"log": []}, on("t"))
     assert graph.invoke(None, on("t")) == {"log": ["once"]}
+
+
+@pytest.mark.parametrize("spares", [True, False])
+async def test_a_failure_may_let_the_others_of_its_step_end(journal: Journal, spares: bool) -> None:
+    calls = Calls()
+
+    async def slow(state: Log) -> Log:
+        calls("slow")
+        await asyncio.sleep(0.02)
+        return {"log": ["slow"]}
+
+    async def bad(state: Log) -> Log:
+        if calls("bad") == 1:
+            raise ValueError("bad failed")
+        return {"log": ["bad"]}
+
+    graph = StateGraph(Log).add_node(slow).add_node(bad, spares_siblings=spares)
+    built = graph.add_edge(START, "slow").add_edge(START, "bad").compile(checkpointer=journal)
+    with pytest.raises(ValueError, match="bad failed"):
+        await built.ainvoke({"log": []}, on("t"))
+    assert await built.ainvoke(None, on("t")) == {"log": ["bad", "slow"]}
+    assert (calls.of("slow"), calls.of("bad")) == (1 if spares else 2, 2)

@@ -88,7 +88,7 @@ def _graph(loop: Loop, context_schema: Any) -> StateGraph[AgentState]:
     graph.add_node("model", loop.model_node)
     graph.add_edge(START, "model")
     if len(loop.tools):
-        graph.add_node("tool", loop.tool_node, input_schema=ToolTask)
+        graph.add_node("tool", loop.tool_node, input_schema=ToolTask, spares_siblings=True)
         if any(one.ends_turn for one in loop.tools):
             graph.add_conditional_edges("tool", loop.after_tool, ["model", END])
         else:

@@ -90,11 +90,13 @@ class StateGraph(Generic[S]):
         error_handler: Any = None,
         destinations: Any = None,
         performs: bool = True,
+        spares_siblings: bool = False,
     ) -> Self:
         """Add a function, coroutine function, callable object, pipeline or compiled graph as a node.
 
         ``node`` is its name, or the callable itself (its name is then taken from it). ``timeout`` is in seconds and for
         async nodes only. With ``performs=False`` it may describe effects and not perform them: they are planned, and denied.
+        With ``spares_siblings=True`` its failure ends the run only when the others of its step have ended too.
 
         Raises: GraphBuildError for a reserved, forbidden or duplicate name.
         """
@@ -116,11 +118,8 @@ class StateGraph(Generic[S]):
         if graph is None and not callable(fn):
             raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
         if graph is None and takes_nothing(fn):
-            raise GraphBuildError(
-                f"Node {name!r} takes no argument; a node is called with the state",
-                component="graph",
-                operation="add_node",
-            )
+            why = f"Node {name!r} takes no argument; a node is called with the state"
+            raise GraphBuildError(why, component="graph", operation="add_node")
         self.nodes[name] = NodeSpec(
             name=name,
             fn=fn,
@@ -134,6 +133,7 @@ class StateGraph(Generic[S]):
             handler=error_handler,
             destinations=one_or_many(destinations) if destinations is not None else _commanded(fn),
             performs=performs,
+            spares=spares_siblings,
         )
         return self
 

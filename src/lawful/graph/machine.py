@@ -124,7 +124,7 @@ class Machine(Standing):
         if not self.running:
             return self.close()
         stop: Sequence[o.Order] = ()
-        if task.status == FAILED and not self.failing:
+        if task.status == FAILED and not self.failing and not task.task_node.spares:
             self.failing = True
             stop = (o.Cancel([t for t in self.tasks if t.status == 0 and t is not task]),)
         if self.recorder is not None and self._worth_saving(task):

@@ -16,7 +16,7 @@ class NodeSpec:
 
     __slots__ = (
         "cache", "defer", "destinations", "fn", "graph", "handler", "metadata", "name", "performs", "retry", "schema",
-        "timeout",
+        "spares", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -34,6 +34,7 @@ class NodeSpec:
         handler: Any,
         destinations: tuple[str, ...] | None,
         performs: bool = True,
+        spares: bool = False,
     ) -> None:
         self.name = name
         self.fn = fn
@@ -47,6 +48,7 @@ class NodeSpec:
         self.timeout = timeout
         self.handler = handler
         self.performs = performs
+        self.spares = spares
         self.destinations = destinations
         """Where it may go by Command; for drawing and reports only."""
 

@@ -72,6 +72,7 @@ class Node:
         "retry",
         "routers",
         "schema",
+        "spares",
         "subgraph",
         "targets",
         "timeout",
@@ -112,6 +113,8 @@ class Node:
         self.handles = False
         """Whether it is an error handler: no edge leads to it, and none from it."""
         self.defer = False
+        self.spares = False
+        """Whether its failure waits for the others of its step."""
         self.performs = True
         """Whether effects may be performed in it."""
         self.hidden = False
