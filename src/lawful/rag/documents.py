@@ -19,6 +19,8 @@ Metadata: TypeAlias = Mapping[str, Scalar]
 LARGEST: Final = 2**53
 """Up to here every store keeps an integer exactly."""
 LONGEST_ID: Final = 512
+_LONGEST_OWN: Final = 480
+"""Of a document: its passages' ids have a number behind it."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 
 
@@ -83,10 +85,10 @@ def document(text: str, *, id: str = "", source: str = "", metadata: Metadata | 
 
     Raises: ValidationError for an empty or overlong id, text that is not Unicode, and metadata that is not names and scalars.
     """
-    own = id or source or f"text-{digest(text)[:24]}"
-    checked_id(own)
     checked_text(text, "text")
     checked_text(source, "source")
+    named = source if len(source) <= _LONGEST_OWN else f"source-{digest(source)[:24]}"
+    own = checked_id(id or named or f"text-{digest(text)[:24]}", _LONGEST_OWN)
     return Document(own, text, source, checked_metadata(metadata or {}))
 
 
@@ -96,14 +98,14 @@ def digest(*parts: object) -> str:
     return hashlib.blake2b(told, digest_size=20).hexdigest()
 
 
-def checked_id(value: object) -> str:
+def checked_id(value: object, longest: int = LONGEST_ID) -> str:
     """``value``, if it can name a document, passage or scope in every store.
 
     Raises: ValidationError.
     """
-    if not isinstance(value, str) or not value or len(value) > LONGEST_ID or not _storable(value):
+    if not isinstance(value, str) or not value or len(value) > longest or not _storable(value):
         raise ValidationError(
-            f"an id is a text of 1 to {LONGEST_ID} characters, not {str(value)[:80]!r}",
+            f"an id is a text of 1 to {longest} characters, not {str(value)[:80]!r}",
             component="rag",
             operation="id",
         )
