@@ -15,7 +15,7 @@ from bench.aims import Aim
 from bench.jobs import Row
 from bench.peers import _names
 from bench.runner import run
-from bench.suites import agents, effects, graph, pipelines, postgres, saver, streams, travel
+from bench.suites import agents, effects, graph, pipelines, postgres, rag, saver, streams, travel
 
 SUITES: dict[str, Any] = {
     "agents": agents,
@@ -23,6 +23,7 @@ SUITES: dict[str, Any] = {
     "graph": graph,
     "pipelines": pipelines,
     "postgres": postgres,
+    "rag": rag,
     "streams": streams,
     "travel": travel,
     "saver": saver,

@@ -19,6 +19,8 @@ from lawful.cli.ledger_words import effects_word, journal_word, words
 from lawful.cli.mcp import mcp
 from lawful.cli.mcp import words as mcp_words
 from lawful.cli.neighbour_words import neighbour_words
+from lawful.cli.passages import ask, index
+from lawful.cli.passages import words as passage_words
 from lawful.cli.run import answer, recover
 from lawful.cli.trace import trace
 from lawful.cli.upgrade import upgrade
@@ -93,6 +95,7 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     one.add_argument("graph", nargs="?", metavar="module:name", help="a graph of yours; the demo's if not given")
     one.add_argument("--words", action="store_true", help="in words instead")
     _agents(verb)
+    passage_words(verbs)
     _upgrade(verbs.add_parser("upgrade", help="which paused threads new code can go on with", allow_abbrev=False))
     mcp_words(verbs.add_parser("mcp", help="serve tools by MCP; look at and accept servers", allow_abbrev=False))
     neighbour_words(verbs)
@@ -181,6 +184,8 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "policy": policy,
     "draw": draw,
     "upgrade": upgrade,
+    "index": index,
+    "ask": ask,
     "mcp": mcp,
     "run": lambda args: late("lawful.cli.agents", "run")(args),
     "chat": lambda args: late("lawful.cli.chat", "chat")(args),

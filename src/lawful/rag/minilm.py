@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in numpy: a real embedder of sentences that needs neither a network nor torch (extra ``minilm``)."""
+"""The model all-MiniLM-L6-v2 in numpy: a real embedder of sentences, without a network or torch (extra ``minilm``)."""
 
 from __future__ import annotations
 

@@ -55,13 +55,14 @@ class QdrantVectors(VectorStore):
             place = {"path": path} if path is not None else {"location": url}
             client = self._told(lambda: package.QdrantClient(**place, api_key=api_key))
         self._client = client
+        self._size: int | None = None
 
     @property
     def dimensions(self) -> int | None:
-        if not self._told(lambda: self._client.collection_exists(self._collection)):
-            return None
-        found = self._told(lambda: self._client.get_collection(self._collection))
-        return int(found.config.params.vectors.size)
+        if self._size is None and self._told(lambda: self._client.collection_exists(self._collection)):
+            found = self._told(lambda: self._client.get_collection(self._collection))
+            self._size = int(found.config.params.vectors.size)
+        return self._size
 
     def scoped(self, scope: str) -> QdrantVectors:
         return QdrantVectors(client=self._client, collection=self._collection, scope=scope)
