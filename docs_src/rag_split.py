@@ -8,9 +8,9 @@ text = """# Install
 Use pip.
 
 ## Windows
-```sh
+~~~sh
 py -m pip install lawful
-```
+~~~
 """
 page = document(text, id="install.md")
 for passage in MarkdownSplitter(200).split(page):
