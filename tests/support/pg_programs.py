@@ -54,7 +54,9 @@ def end_at(journal: PostgresJournal, point: Point, server: int) -> None:
 
 def on_postgres(life: Life) -> Any:
     """The graph of twelve steps over PostgreSQL; ``told`` says where, how it is driven, and when it dies."""
-    journal = PostgresJournal(life.told["url"], schema=life.told["schema"], clock=Later(life.number))
+    # Where the server itself dies, only what waits for its disk is sure to stand.
+    safe = "server" in life.told
+    journal = PostgresJournal(life.told["url"], schema=life.told["schema"], clock=Later(life.number), power_safe=safe)
     if life.told.get("point"):
         die_at(journal, Point(*life.told["point"]))
     if life.told.get("server"):
