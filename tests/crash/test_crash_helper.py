@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lawful.core.errors import ConfigurationError, StoreFull
+from lawful.core.errors import ConfigurationError, StoreError, StoreFull
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.records import Batch, PutCheckpoint
 from lawful.testing.conformance_kit import Ids, checkpoint
@@ -116,3 +116,20 @@ def test_what_the_hook_raises_is_the_writes_own() -> None:
                 assert [type(one) for one in heard] == [StoreFull]
             assert len(journal.history("t")) == stored
             assert told[0] == (1, call, "before")
+
+
+@pytest.mark.parametrize("call", ["commit", "submit"])
+def test_after_a_write_that_was_refused_the_hook_is_not_called(call: str) -> None:
+    journal = MemoryJournal()
+    row = checkpoint(Ids()())
+    journal.commit(Batch("t", (PutCheckpoint(row),)))
+    told: list[str] = []
+    watch_writes(journal, lambda write: told.append(write.place))
+    again, heard = Batch("t", (PutCheckpoint(row),)), list[BaseException | None]()
+    if call == "commit":
+        with pytest.raises(StoreError):
+            journal.commit(again)
+    else:
+        journal.submit(again, heard.append)
+        assert [isinstance(one, StoreError) for one in heard] == [True]
+    assert told == ["before"]

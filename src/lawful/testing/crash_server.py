@@ -116,9 +116,10 @@ def watch_writes(journal: Journal, hook: Callable[[Write], None]) -> None:
 
             def stored(error: BaseException | None) -> None:
                 try:
-                    hook(Write(number, call, "after", batch))
+                    if error is None:  # what was refused is not stored
+                        hook(Write(number, call, "after", batch))
                 except StoreError as refusal:
-                    error = error or refusal
+                    error = refusal
                 done(error)
 
             try:
