@@ -8,8 +8,7 @@ In a test module of your own::
         def make_store(self):
             return MyVectors(new_empty_database())
 
-``make_store`` is called for every test and gives a store of scope "local" with nothing in it. `SparseConformance`, in
-`lawful.testing.conformance_sparse`, does the same for stores that search by words.
+``make_store`` is called for every test and gives a store of scope "local" with nothing in it.
 """
 
 from __future__ import annotations
