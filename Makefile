@@ -7,8 +7,8 @@ cache ?= .pytest_cache/d
 
 # The client scenarios of the MCP conformance package: what the official SDK passes, ours must pass.
 mcp-conformance:
-	PYTHONPATH=src $(python) tests/mcp/run_conformance.py $(cache)/mcp-conformance
+	PYTHONPATH=src $(python) tests/mcp_sdk/run_conformance.py $(cache)/mcp-conformance
 
 # Servers that others wrote: everything, filesystem, memory (npm), time, git (PyPI).
 mcp-servers:
-	PYTHONPATH=src $(python) -m pytest tests/mcp/test_real_servers.py -m full -n 0
+	PYTHONPATH=src $(python) -m pytest tests/mcp_sdk/test_real_servers.py -m full -n 0

@@ -18,7 +18,7 @@ from lawful.graph import START, StateGraph, interrupt
 from lawful.journal.memory import MemoryJournal
 from lawful.models.embedding import Embedder, Embeddings
 from lawful.models.fake import Scripted
-from lawful.models.recorded import recorded
+from lawful.models.recording import recorded
 from lawful.models.values import Reply
 from lawful.tools import tool
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -127,3 +129,15 @@ def test_calls_refuse_options_they_do_not_know() -> None:
         except TypeError as error:
             refused = str(error)
         assert "no_such_option" in refused, name
+
+
+def test_no_module_of_a_package_takes_a_name_of_its_face() -> None:
+    """Importing the module would put it where the name was: a function that is a module all of a sudden."""
+    taken = [
+        f"{found.name}.{name}"
+        for found in pkgutil.walk_packages(lawful.__path__, "lawful.")
+        if found.ispkg and isinstance(table := getattr(importlib.import_module(found.name), "_TABLE", None), dict)
+        for name in {one.name for one in pkgutil.iter_modules(importlib.import_module(found.name).__path__)}
+        & set(table)  # pyright: ignore
+    ]
+    assert taken == []

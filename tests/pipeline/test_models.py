@@ -10,7 +10,7 @@ from lawful.core.events import unpaired
 from lawful.core.result import Err, Ok
 from lawful.core.retry import RetryPolicy
 from lawful.models import chat
-from lawful.models.chat import repaired
+from lawful.models.chatting import repaired
 from lawful.models.fake import Scripted
 from lawful.pipeline import explain, pure, retry, run, stream
 from lawful.pipeline.parsers import structured

@@ -19,7 +19,7 @@ from lawful.graph.command import END, START, Send
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.notes import anoted
 from lawful.models.port import ChatModel
-from lawful.models.recorded import Recorded, reply_of, stored
+from lawful.models.recording import Recorded, reply_of, stored
 from lawful.models.values import Reply, Request, ToolSpec, Usage
 from lawful.tools.dispatch import OnError, Outcome, dispatch
 from lawful.tools.facts import Facts

@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lawful.models.anthropic import AnthropicConfig as AnthropicConfig
     from lawful.models.anthropic import AnthropicModel as AnthropicModel
-    from lawful.models.chat import chat as chat
-    from lawful.models.chat import repaired as repaired
+    from lawful.models.chatting import chat as chat
+    from lawful.models.chatting import repaired as repaired
     from lawful.models.deltas import BlockDelta as BlockDelta
     from lawful.models.deltas import CallDelta as CallDelta
     from lawful.models.deltas import Completed as Completed
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lawful.models.port import Prompt as Prompt
     from lawful.models.prices import Price as Price
     from lawful.models.prices import cost as cost
-    from lawful.models.recorded import recorded as recorded
+    from lawful.models.recording import recorded as recorded
     from lawful.models.responses import ResponsesModel as ResponsesModel
     from lawful.models.select import model as model
     from lawful.models.settings import ModelConfig as ModelConfig
@@ -70,9 +70,9 @@ else:
         "CallDelta": "lawful.models.deltas",
         "BlockDelta": "lawful.models.deltas",
         "Completed": "lawful.models.deltas",
-        "chat": "lawful.models.chat",
-        "recorded": "lawful.models.recorded",
-        "repaired": "lawful.models.chat",
+        "chat": "lawful.models.chatting",
+        "recorded": "lawful.models.recording",
+        "repaired": "lawful.models.chatting",
         "structured": "lawful.models.output",
         "astructured": "lawful.models.output",
         "form_of": "lawful.models.output",

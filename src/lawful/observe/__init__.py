@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lawful.observe.cost import Spent as Spent
     from lawful.observe.log import JsonLog as JsonLog
     from lawful.observe.metrics import Metrics as Metrics
-    from lawful.observe.part import part as part
+    from lawful.observe.parts import part as part
     from lawful.observe.spans import Tracing as Tracing
 else:
     _TABLE = {
@@ -21,7 +21,7 @@ else:
         "Costs": "lawful.observe.cost",
         "Spent": "lawful.observe.cost",
         "watch_unknown": "lawful.observe.alerts",
-        "part": "lawful.observe.part",
+        "part": "lawful.observe.parts",
     }
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), _TABLE)

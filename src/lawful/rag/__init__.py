@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from lawful.rag.file_vectors import FileVectors as FileVectors
     from lawful.rag.filters import Filter as Filter
     from lawful.rag.filters import field as field
-    from lawful.rag.fuse import Reranker as Reranker
-    from lawful.rag.fuse import best as best
-    from lawful.rag.fuse import fuse as fuse
-    from lawful.rag.fuse import rerank as rerank
-    from lawful.rag.fuse import rrf as rrf
+    from lawful.rag.fusing import Reranker as Reranker
+    from lawful.rag.fusing import best as best
+    from lawful.rag.fusing import fuse as fuse
+    from lawful.rag.fusing import rerank as rerank
+    from lawful.rag.fusing import rrf as rrf
     from lawful.rag.index import Check as Check
     from lawful.rag.index import Index as Index
     from lawful.rag.index import Progress as Progress
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lawful.rag.retrieve import hybrid as hybrid
     from lawful.rag.retrieve import multi_query as multi_query
     from lawful.rag.retrieve import sparse as sparse
-    from lawful.rag.sparse import SparseIndex as SparseIndex
+    from lawful.rag.sparse_index import SparseIndex as SparseIndex
     from lawful.rag.split import CharacterSplitter as CharacterSplitter
     from lawful.rag.split import RecursiveSplitter as RecursiveSplitter
     from lawful.rag.split import SemanticSplitter as SemanticSplitter
@@ -70,7 +70,7 @@ else:
         "SQLiteVecVectors": "lawful.rag.vec_vectors",
         "PgVectors": "lawful.rag.pg_vectors",
         "QdrantVectors": "lawful.rag.qdrant_vectors",
-        "SparseIndex": "lawful.rag.sparse",
+        "SparseIndex": "lawful.rag.sparse_index",
         "MiniLMEmbedder": "lawful.rag.minilm",
         "CharacterSplitter": "lawful.rag.split",
         "RecursiveSplitter": "lawful.rag.split",
@@ -82,11 +82,11 @@ else:
         "load_folder": "lawful.rag.loaders",
         "within": "lawful.rag.loaders",
         "Fetcher": "lawful.rag.web",
-        "rrf": "lawful.rag.fuse",
-        "fuse": "lawful.rag.fuse",
-        "best": "lawful.rag.fuse",
-        "rerank": "lawful.rag.fuse",
-        "Reranker": "lawful.rag.fuse",
+        "rrf": "lawful.rag.fusing",
+        "fuse": "lawful.rag.fusing",
+        "best": "lawful.rag.fusing",
+        "rerank": "lawful.rag.fusing",
+        "Reranker": "lawful.rag.fusing",
         "dense": "lawful.rag.retrieve",
         "sparse": "lawful.rag.retrieve",
         "hybrid": "lawful.rag.retrieve",

@@ -11,7 +11,7 @@ from lawful.core.result import Err, Ok, Result
 from lawful.pipeline.build import branch, pure, step
 from lawful.pipeline.nodes import Pipeline
 from lawful.rag.documents import Hit
-from lawful.rag.fuse import Found, asked
+from lawful.rag.fusing import Found, asked
 from lawful.rag.retrieve import Retriever
 
 SILENT: Final = "The passages do not say."

@@ -16,12 +16,12 @@ from lawful.models.embedding import Embedder, Embeddings
 from lawful.pipeline.nodes import Pipeline
 from lawful.rag.documents import Document, Hit, Passage, checked_id, digest
 from lawful.rag.file_vectors import FileVectors
-from lawful.rag.fuse import rrf
+from lawful.rag.fusing import rrf
 from lawful.rag.index_book import Book, Record
 from lawful.rag.minilm import MiniLMEmbedder
 from lawful.rag.ports import Entry, SparseStore, VectorStore, Where
 from lawful.rag.retrieve import around, dense, hybrid, sparse
-from lawful.rag.sparse import SparseIndex
+from lawful.rag.sparse_index import SparseIndex
 from lawful.rag.split import RecursiveSplitter, Splitter
 from lawful.rag.sqlite_file import IndexFile
 

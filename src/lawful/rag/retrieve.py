@@ -12,7 +12,7 @@ from lawful.models.embedding import Embedder
 from lawful.pipeline.build import each, prim, pure, step
 from lawful.pipeline.nodes import Pipeline
 from lawful.rag.documents import Document, Hit, Passage
-from lawful.rag.fuse import Found, asked, best, fuse, rrf
+from lawful.rag.fusing import Found, asked, best, fuse, rrf
 from lawful.rag.ports import SparseStore, VectorStore, Where, checked_k, checked_where
 
 Retriever: TypeAlias = Pipeline[str, list[Hit]]

