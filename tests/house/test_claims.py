@@ -40,6 +40,23 @@ def test_each_claim_of_the_comparison_links_a_test_that_exists() -> None:
             assert not found[2] or found[2] in _functions(path), f"{found[1]} has no {found[2]}"
 
 
+def test_each_of_the_twenty_components_has_a_module_a_page_a_program_and_a_test() -> None:
+    """Every program under docs_src is run off-line by the tests of examples. Rows: S0-006, S0-007"""
+    lines = (ROOT / "docs/components.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")][1:]
+    assert len(rows) == 20
+    assert len(list((ROOT / "docs_src").glob("*.py"))) >= 34
+    for name, module, page, program, test in rows:
+        path = ROOT / "src" / module.strip("`").replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__init__.py").is_file(), f"{name}: {module}"
+        shown = (ROOT / "docs" / LINK.findall(page)[0][0]).read_text(encoding="utf-8")
+        assert shown
+        assert (ROOT / "docs" / LINK.findall(program)[0][0]).is_file(), f"{name}: {program}"
+        assert any(one.startswith("test_") for one in _functions(ROOT / "docs" / LINK.findall(test)[0][0])) or (
+            "class Test" in (ROOT / "docs" / LINK.findall(test)[0][0]).read_text(encoding="utf-8")
+        ), f"{name}: {test}"
+
+
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
 def test_every_link_of_a_page_leads_to_a_file(page: str) -> None:
     missing = [to for to, _ in _links(page) if to and not (ROOT / "docs" / to).exists()]
