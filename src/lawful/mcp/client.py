@@ -24,11 +24,10 @@ from lawful.tools.toolset import Toolset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import mcp
     import mcp_types as types
     import pydantic
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    import mcp
 else:
     mcp = late("mcp", extra="mcp")
     types = late("mcp_types", extra="mcp")

@@ -16,9 +16,8 @@ from lawful.mcp.transport import Complaints
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import httpx2
-    import mcp_types as types
-
     import mcp
+    import mcp_types as types
 else:
     httpx2 = late("httpx2", extra="mcp")
     mcp = late("mcp", extra="mcp")
