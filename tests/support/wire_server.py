@@ -111,12 +111,17 @@ class WireServer:
         head = [f"HTTP/1.1 {answer.status} Scripted", f"content-type: {answer.kind}", "transfer-encoding: chunked"]
         head += [f"{name}: {value}" for name, value in answer.headers.items()]
         writer.write(("\r\n".join(head) + "\r\n\r\n").encode())
-        for piece in answer.pieces:
-            writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
-            await writer.drain()
-            await asyncio.sleep(0)
+        try:
+            for piece in answer.pieces:
+                writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                await writer.drain()
+                await asyncio.sleep(0)
+            if answer.hang:
+                await reader.read(1)
+        except ConnectionError:  # it went while there was still something to say
+            self.left_early.set()
+            raise
         if answer.hang:
-            await reader.read(1)
             self.left_early.set()
         elif answer.cut:
             writer.transport.abort()
