@@ -141,5 +141,11 @@ def test_killed_at_any_time_it_ends_with_one_of_each(place: Place, delay: float)
     child.kill()
     ended(child)
     finished = place.run("demo", "--yes", "--test", "true")
+    for _ in range(60):
+        if finished.code != 3:  # not known yet: a request that was under way may still arrive
+            break
+        time.sleep(0.5)
+        place.run("recover")
+        finished = place.run("demo", "--yes", "--test", "true")
     assert finished.code == 0, finished
     assert (place.commits(), place.pulls()) == (1, 1)
