@@ -1,3 +1,7 @@
+"""An agent with a tool that needs no key."""
+
+from __future__ import annotations
+
 from lawful import Agent, tool
 
 
