@@ -36,8 +36,9 @@ from lawful.models.pieces import (
 from lawful.models.plain_json import JSON, items, table
 from lawful.models.schemas import NO_BOUNDS, plain, strict
 from lawful.models.settings import ModelConfig
-from lawful.models.transcript import Result, Said, closed
+from lawful.models.transcript import Result
 from lawful.models.values import FinishReason, Only, Request, ToolChoice, Usage
+from lawful.models.wire_parts import alternating, given
 
 
 class AnthropicConfig(ModelConfig, frozen=True, kw_only=True):
@@ -100,8 +101,7 @@ def request_json(
 
 
 def _settings(config: AnthropicConfig) -> JSON:
-    names = ("temperature", "top_p", "top_k", "service_tier", "extra_body")
-    made: JSON = {name: value for name in names if (value := getattr(config, name)) is not None}
+    made = given(config, "temperature", "top_p", "top_k", "service_tier", "extra_body")
     if config.stop:
         made["stop_sequences"] = list(config.stop)
     if config.thinking_budget is not None:
@@ -125,34 +125,15 @@ def _choice(choice: ToolChoice, parallel: bool | None) -> JSON:
 
 
 def messages_json(messages: Sequence[Message], where: str = TAG) -> tuple[list[str], list[JSON]]:
-    """The instructions, which stand apart here, and the conversation: user and assistant in turn.
-
-    Instructions that come later in the conversation stay in their place, as the user's text that says so.
-    """
-    instructions: list[str] = []
-    made: list[JSON] = []
-    for turn in closed(messages):
-        message = turn.message
-        if message.role in ("system", "developer"):
-            if made:
-                _add(made, "user", [{"type": "text", "text": f"<system>{message.text}</system>"}])
-            elif message.text.strip():
-                instructions.append(message.text)
-            continue
-        role = "assistant" if message.role == "assistant" else "user"
-        _add(made, role, [part for block in message.content for part in _from(role, block, where)])
-        if not isinstance(turn, Said):
-            _add(made, "user", [_result(one, where) for one in turn.results])
-    return instructions, made
-
-
-def _add(made: list[JSON], role: str, parts: list[JSON]) -> None:
-    if not parts:
-        return
-    if made and made[-1]["role"] == role:
-        made[-1]["content"].extend(parts)
-    else:
-        made.append({"role": role, "content": parts})
+    """The instructions, which stand apart here, and the conversation: user and assistant in turn."""
+    return alternating(
+        messages,
+        assistant="assistant",
+        field="content",
+        text=lambda text: {"type": "text", "text": text},
+        parts=lambda role, block: _from(role, block, where),
+        result=lambda one: [_result(one, where)],
+    )
 
 
 def _from(role: str, block: Block, where: str) -> list[JSON]:

@@ -37,8 +37,9 @@ from lawful.models.pieces import (
 from lawful.models.plain_json import JSON, items, table
 from lawful.models.schemas import plain
 from lawful.models.settings import ModelConfig
-from lawful.models.transcript import Result, Said, closed
+from lawful.models.transcript import Result
 from lawful.models.values import FinishReason, Only, Request, Usage
+from lawful.models.wire_parts import alternating, given
 
 
 class GeminiConfig(ModelConfig, frozen=True, kw_only=True):
@@ -103,18 +104,13 @@ def request_json(request: Request, config: GeminiConfig, where: str = TAG) -> tu
 
 
 def _settings(config: GeminiConfig) -> JSON:
-    names = ("temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty", "cached_content")
-    made: JSON = {name: value for name in names if (value := getattr(config, name)) is not None}
+    penalties = ("presence_penalty", "frequency_penalty")
+    made = given(config, "temperature", "top_p", "top_k", "seed", *penalties, "cached_content")
     if config.max_tokens is not None:
         made["max_output_tokens"] = config.max_tokens
     if config.stop:
         made["stop_sequences"] = list(config.stop)
-    thinking = {
-        name: value
-        for name in ("thinking_budget", "thinking_level", "include_thoughts")
-        if (value := getattr(config, name)) is not None
-    }
-    if thinking:
+    if thinking := given(config, "thinking_budget", "thinking_level", "include_thoughts"):
         made["thinking_config"] = thinking
     if config.safety_settings:
         made["safety_settings"] = list(config.safety_settings)
@@ -124,31 +120,15 @@ def _settings(config: GeminiConfig) -> JSON:
 
 
 def contents_json(messages: Sequence[Message], where: str = TAG) -> tuple[list[str], list[JSON]]:
-    """The instructions, which stand apart here, and the conversation; later instructions stay in place, as the user's."""
-    instructions: list[str] = []
-    made: list[JSON] = []
-    for turn in closed(messages):
-        message = turn.message
-        if message.role in ("system", "developer"):
-            if made:
-                _add(made, "user", [{"text": f"<system>{message.text}</system>"}])
-            elif message.text:
-                instructions.append(message.text)
-            continue
-        role = "model" if message.role == "assistant" else "user"
-        _add(made, role, [part for block in message.content for part in _part(block, where)])
-        if not isinstance(turn, Said):
-            _add(made, "user", [part for one in turn.results for part in _result(one, where)])
-    return instructions, made
-
-
-def _add(made: list[JSON], role: str, parts: list[JSON]) -> None:
-    if not parts:
-        return
-    if made and made[-1]["role"] == role:
-        made[-1]["parts"].extend(parts)
-    else:
-        made.append({"role": role, "parts": parts})
+    """The instructions, which stand apart here, and the conversation: user and model in turn."""
+    return alternating(
+        messages,
+        assistant="model",
+        field="parts",
+        text=lambda text: {"text": text},
+        parts=lambda _role, block: _part(block, where),
+        result=lambda one: _result(one, where),
+    )
 
 
 def _part(block: Block, where: str) -> list[JSON]:

@@ -23,6 +23,7 @@ from lawful.models.schemas import plain
 from lawful.models.settings import ModelConfig
 from lawful.models.transcript import Called, closed
 from lawful.models.values import FinishReason, Request, Usage
+from lawful.models.wire_parts import function, given, told
 
 
 class OllamaConfig(ModelConfig, frozen=True, kw_only=True):
@@ -49,29 +50,13 @@ def request_json(request: Request, model: str, config: OllamaConfig, where: str 
     """
     made: JSON = {"model": model, "messages": messages_json(request.messages, where), "stream": True}
     if request.tools and request.tool_choice != "none":
-        made["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": plain(tool.parameters).schema,
-                },
-            }
-            for tool in request.tools
-        ]
+        made["tools"] = [{"type": "function", "function": function(tool)} for tool in request.tools]
     if request.output is not None:
         made["format"] = plain(request.output.schema).schema
-    if config.think is not None:
-        made["think"] = config.think
-    if config.keep_alive is not None:
-        made["keep_alive"] = config.keep_alive
-    options: JSON = dict(config.options or {})
-    names = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "seed": "seed", "num_ctx": "num_ctx"}
-    for own, theirs in {**names, "max_tokens": "num_predict"}.items():
-        value = getattr(config, own)
-        if value is not None:
-            options[theirs] = value
+    made.update(given(config, "think", "keep_alive"))
+    options: JSON = {**(config.options or {}), **given(config, "temperature", "top_p", "top_k", "seed", "num_ctx")}
+    if config.max_tokens is not None:
+        options["num_predict"] = config.max_tokens
     if config.stop:
         options["stop"] = list(config.stop)
     if options:
@@ -86,8 +71,7 @@ def messages_json(messages: Sequence[Message], where: str = TAG) -> list[JSON]:
         made.append(_message(turn.message, where))
         if isinstance(turn, Called):
             for one in turn.results:
-                told = f"Error: {one.text}" if one.failed and not one.text.startswith("Error") else one.text
-                result: JSON = {"role": "tool", "content": told, "tool_name": one.name}
+                result: JSON = {"role": "tool", "content": told(one), "tool_name": one.name}
                 pictures = [_picture(block, where) for block in one.content if not isinstance(block, Text)]
                 made.append({**result, "images": pictures} if pictures else result)
     return made
@@ -146,10 +130,10 @@ class Reader:
         if message.get("content"):
             made.append(TextPiece(message["content"]))
         for call in items(message.get("tool_calls")):
-            function = table(table(call).get("function"))
+            called = table(table(call).get("function"))
             self._calls += 1
-            text = json.dumps(function.get("arguments") or {})
-            made.append(CallPiece(self._calls, table(call).get("id"), function.get("name"), text))
+            text = json.dumps(called.get("arguments") or {})
+            made.append(CallPiece(self._calls, table(call).get("id"), called.get("name"), text))
         if chunk.get("done"):
             used = Usage(chunk.get("prompt_eval_count") or 0, chunk.get("eval_count") or 0)
             made += [UsagePiece(used), FinishPiece(FINISH.get(str(chunk.get("done_reason") or "stop"), "other"))]

@@ -31,10 +31,10 @@ from lawful.models.pieces import (
     UsagePiece,
 )
 from lawful.models.plain_json import JSON, items, table
-from lawful.models.schemas import is_open, plain, strict
 from lawful.models.settings import ModelConfig
-from lawful.models.transcript import Result, Said, as_text, closed
+from lawful.models.transcript import Said, closed
 from lawful.models.values import FinishReason, Only, Request, ToolChoice, ToolSpec, Usage
+from lawful.models.wire_parts import arguments, form, function, given, told
 
 
 class OpenAIConfig(ModelConfig, frozen=True, kw_only=True):
@@ -85,13 +85,8 @@ def request_json(request: Request, model: str, config: OpenAIConfig, where: str,
         made["tools"] = [_tool(tool, config.strict_tools) for tool in request.tools]
         made["tool_choice"] = _choice(request.tool_choice)
     if request.output is not None:
-        # An object with fields of any name cannot be closed: then the schema is a wish, which we check.
-        held = not is_open(request.output.schema)
-        shaped = (strict if held else plain)(request.output.schema).schema
-        form: JSON = {"name": request.output.name, "schema": shaped, "strict": held}
-        if request.output.description:
-            form["description"] = request.output.description
-        made["response_format"] = {"type": "json_schema", "json_schema": form}
+        told_as = {"description": request.output.description} if request.output.description else {}
+        made["response_format"] = {"type": "json_schema", "json_schema": {**form(request.output), **told_as}}
     made.update(_settings(config, official))
     if not request.tools:
         made.pop("parallel_tool_calls", None)
@@ -101,7 +96,7 @@ def request_json(request: Request, model: str, config: OpenAIConfig, where: str,
 def _settings(config: OpenAIConfig, official: bool) -> JSON:
     names = ("temperature", "top_p", "seed", "reasoning_effort", "verbosity", "parallel_tool_calls", "presence_penalty")
     more = ("frequency_penalty", "logit_bias", "service_tier", "safety_identifier", "prompt_cache_key", "store")
-    made = {name: value for name in (*names, *more) if (value := getattr(config, name)) is not None}
+    made = given(config, *names, *more)
     if config.max_tokens is not None:
         made["max_completion_tokens" if official else "max_tokens"] = config.max_tokens
     if config.stop:
@@ -112,11 +107,8 @@ def _settings(config: OpenAIConfig, official: bool) -> JSON:
 
 
 def _tool(tool: ToolSpec, strictly: bool) -> JSON:
-    parameters = strict(tool.parameters).schema if strictly else plain(tool.parameters).schema
-    function: JSON = {"name": tool.name, "description": tool.description, "parameters": parameters}
-    if strictly:
-        function["strict"] = True
-    return {"type": "function", "function": function}
+    described = function(tool, strictly=strictly)
+    return {"type": "function", "function": {**described, "strict": True} if strictly else described}
 
 
 def _choice(choice: ToolChoice) -> Any:
@@ -131,17 +123,13 @@ def messages_json(messages: Sequence[Message], where: str, *, official: bool = T
             made.append(_said(turn.message, where, official))
             continue
         made.append(_assistant(turn.message, where))
-        made.extend({"role": "tool", "tool_call_id": one.call_id, "content": _result_text(one)} for one in turn.results)
+        made.extend({"role": "tool", "tool_call_id": one.call_id, "content": told(one)} for one in turn.results)
         shown = [(one, block) for one in turn.results for block in one.content if not isinstance(block, Text)]
         if shown:
             # A tool's message holds text only here; what else it gave follows as the user's.
             parts = [_part(Text(f"From the tool {shown[0][0].name}:"), where), *(_part(b, where) for _, b in shown)]
             made.append({"role": "user", "content": parts})
     return made
-
-
-def _result_text(result: Result) -> str:
-    return f"Error: {result.text}" if result.failed and not result.text.startswith("Error") else result.text
 
 
 def _said(message: Message, where: str, official: bool) -> JSON:
@@ -188,9 +176,8 @@ def _assistant(message: Message, where: str) -> JSON:  # noqa: C901 - one flat m
 
 
 def _call(call: ToolCall | InvalidToolCall) -> JSON:
-    # What is no JSON would be refused by many servers; the result says what was wrong with it.
-    arguments = as_text(call.args) if isinstance(call, ToolCall) else "{}"
-    return {"id": call.id, "type": "function", "function": {"name": call.name or "unknown", "arguments": arguments}}
+    called = {"name": call.name or "unknown", "arguments": arguments(call)}
+    return {"id": call.id, "type": "function", "function": called}
 
 
 def _part(block: Block, where: str) -> JSON:
@@ -252,11 +239,11 @@ class Reader:
             if isinstance(delta.get(field), str) and delta[field]:
                 made.append(TextPiece(delta[field]))
         for call in delta.get("tool_calls") or ():
-            function = table(call.get("function"))
-            text = function.get("arguments")
+            called = table(call.get("function"))
+            text = called.get("arguments")
             # Some servers send the arguments as an object.
             text = text if isinstance(text, str) else "" if text is None else json.dumps(text)
-            made.append(CallPiece(call.get("index"), call.get("id"), function.get("name"), text))
+            made.append(CallPiece(call.get("index"), call.get("id"), called.get("name"), text))
         return made
 
     def _end(self) -> list[Piece]:
@@ -267,14 +254,14 @@ class Reader:
         return [PrivatePiece(self._where, data, whole=True)]
 
 
-def usage_of(told: JSON) -> Usage:
+def usage_of(usage: JSON) -> Usage:
     """The tokens that a ``usage`` object tells of."""
-    read = table(told.get("prompt_tokens_details"))
-    wrote = table(told.get("completion_tokens_details"))
+    read = table(usage.get("prompt_tokens_details"))
+    wrote = table(usage.get("completion_tokens_details"))
     return Usage(
-        told.get("prompt_tokens") or 0,
-        told.get("completion_tokens") or 0,
-        cached=read.get("cached_tokens") or told.get("prompt_cache_hit_tokens") or 0,
+        usage.get("prompt_tokens") or 0,
+        usage.get("completion_tokens") or 0,
+        cached=read.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0,
         cache_written=read.get("cache_write_tokens") or 0,
         reasoning=wrote.get("reasoning_tokens") or 0,
     )

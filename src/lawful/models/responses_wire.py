@@ -36,9 +36,9 @@ from lawful.models.pieces import (
     UsagePiece,
 )
 from lawful.models.plain_json import JSON, items, table
-from lawful.models.schemas import is_open, plain, strict
-from lawful.models.transcript import Result, Said, as_text, closed
-from lawful.models.values import FinishReason, Only, Request, ToolSpec, Usage
+from lawful.models.transcript import Result, Said, closed
+from lawful.models.values import FinishReason, Only, Request, Usage
+from lawful.models.wire_parts import arguments, form, function, given, told
 
 _WHY: Final[Mapping[str, FinishReason]] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
@@ -56,37 +56,26 @@ def request_json(request: Request, model: str, config: OpenAIConfig, where: str)
         "include": ["reasoning.encrypted_content"],
     }
     if request.tools:
-        made["tools"] = [_tool(tool, config.strict_tools) for tool in request.tools]
+        strictly = config.strict_tools
+        made["tools"] = [
+            {"type": "function", **function(tool, strictly=strictly), "strict": strictly} for tool in request.tools
+        ]
         choice = request.tool_choice
         made["tool_choice"] = {"type": "function", "name": choice.name} if isinstance(choice, Only) else choice
         if config.parallel_tool_calls is not None:
             made["parallel_tool_calls"] = config.parallel_tool_calls
     text: JSON = {"verbosity": config.verbosity} if config.verbosity else {}
     if request.output is not None:
-        # An object with fields of any name cannot be closed: then the schema is a wish, which we check.
-        held = not is_open(request.output.schema)
-        shaped = (strict if held else plain)(request.output.schema).schema
-        text["format"] = {"type": "json_schema", "name": request.output.name, "schema": shaped, "strict": held}
+        text["format"] = {"type": "json_schema", **form(request.output)}
     if text:
         made["text"] = text
     if config.reasoning_effort is not None:
         made["reasoning"] = {"effort": config.reasoning_effort, "summary": "auto"}
     names = ("temperature", "top_p", "service_tier", "safety_identifier", "prompt_cache_key", "extra_body")
-    made.update({name: value for name in names if (value := getattr(config, name)) is not None})
+    made.update(given(config, *names))
     if config.max_tokens is not None:
         made["max_output_tokens"] = config.max_tokens
     return made
-
-
-def _tool(tool: ToolSpec, strictly: bool) -> JSON:
-    parameters = strict(tool.parameters).schema if strictly else plain(tool.parameters).schema
-    return {
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": parameters,
-        "strict": strictly,
-    }
 
 
 def input_json(messages: Sequence[Message], where: str) -> list[JSON]:
@@ -113,10 +102,9 @@ def _item(block: Block, where: str) -> JSON | None:
         case Text(text=text):
             said = {"role": "assistant", "content": [{"type": "output_text", "text": text}]}
             return said if text else None
-        case ToolCall(name=name, args=args):
-            return {"type": "function_call", "call_id": block.id, "name": name, "arguments": as_text(args)}
-        case InvalidToolCall(name=name):
-            return {"type": "function_call", "call_id": block.id, "name": name or "unknown", "arguments": "{}"}
+        case ToolCall(name=name) | InvalidToolCall(name=name):
+            called = {"call_id": block.id, "name": name or "unknown", "arguments": arguments(block)}
+            return {"type": "function_call", **called}
         case NonStandard(value=value):
             return value if goes_to(block, where) else None
         case _:
@@ -129,8 +117,7 @@ def _item(block: Block, where: str) -> JSON | None:
 
 def _result(result: Result, where: str) -> JSON:
     if all(isinstance(block, Text) for block in result.content):
-        text = result.text
-        output: Any = f"Error: {text}" if result.failed and not text.startswith("Error") else text
+        output: Any = told(result)
     else:
         output = [_part(block, where) for block in result.content]
     return {"type": "function_call_output", "call_id": result.call_id, "output": output}
@@ -237,12 +224,12 @@ def failure_in(event: JSON) -> tuple[str, str] | None:
     return None
 
 
-def usage_of(told: JSON) -> Usage:
+def usage_of(usage: JSON) -> Usage:
     """The tokens that a ``usage`` object tells of."""
     return Usage(
-        told.get("input_tokens") or 0,
-        told.get("output_tokens") or 0,
-        cached=table(told.get("input_tokens_details")).get("cached_tokens") or 0,
-        cache_written=table(told.get("input_tokens_details")).get("cache_write_tokens") or 0,
-        reasoning=table(told.get("output_tokens_details")).get("reasoning_tokens") or 0,
+        usage.get("input_tokens") or 0,
+        usage.get("output_tokens") or 0,
+        cached=table(usage.get("input_tokens_details")).get("cached_tokens") or 0,
+        cache_written=table(usage.get("input_tokens_details")).get("cache_write_tokens") or 0,
+        reasoning=table(usage.get("output_tokens_details")).get("reasoning_tokens") or 0,
     )
