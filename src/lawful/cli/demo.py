@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from lawful.cli import console, demo_repo
 from lawful.cli.console import command, say, step
 from lawful.cli.progress import Standing, advance, standing
+from lawful.cli.proposing import Models, model_named
 from lawful.cli.rival import rival
 from lawful.cli.run import answer_with, play_of, report, who, wronged
 from lawful.cli.update_checks import repository
@@ -38,8 +39,9 @@ def demo(args: Namespace) -> int:
     thread = thread_key(args.thread or (NAME if args.repo is None else f"{asked.package}-{asked.to}"))
     wanted = replace(asked, repo=_place(args, thread))
     by = who(args.by)
+    models = _models(args)
     with closing(console.made(args.db)) as journal:
-        graph = build(journal, play_of(args, thread))
+        graph = build(journal, play_of(args, thread), models=models)
         stands = _fresh(args, journal, graph, thread, wanted)
         if stands is None:
             stands = _again(args, journal, graph, thread, wanted)
@@ -55,6 +57,8 @@ def _check(args: Namespace) -> None:
         raise ConfigurationError(
             f"{wrong[0]} needs --yes here: before an answer nothing happens that could go wrong", component="demo"
         )
+    if args.reckless and args.model:
+        raise ConfigurationError("--reckless is the script's: a model overreaches by itself, or not", component="demo")
     missing = [f"--{name}" for name in ("package", "to", "test") if getattr(args, name) is None]
     if args.repo is not None and missing:
         raise ConfigurationError(f"--repo needs {', '.join(missing)} too", component="demo")
@@ -66,7 +70,15 @@ def _asked(args: Namespace) -> Request:
     to = demo_repo.AFTER if args.to is None else args.to
     test = demo_repo.TEST if args.test is None else args.test
     branch = f"lawful/{package}-{to}" if args.branch is None else args.branch
-    return request("", package, to, _words(test), branch, reckless=args.reckless)
+    return request("", package, to, _words(test), branch, reckless=args.reckless, model=args.model or "")
+
+
+def _models(args: Namespace) -> Models:
+    """How the run gets its model. One that is named is made now. Raises: ConfigurationError, before anything else is."""
+    if not args.model:
+        return model_named
+    made = model_named(args.model)
+    return lambda name: made if name == args.model else model_named(name)
 
 
 def _place(args: Namespace, thread: str) -> str:
@@ -94,12 +106,18 @@ def _fresh(
     if journal.info(thread) is not None:
         return None
     made = demo_repo.make(Path(wanted.repo)) if args.repo is None else None
-    say("A dependency update in a real git repository. No network, no key, no model is used.")
+    say(f"A dependency update in a real git repository. {_proposer(wanted)}")
     step("repo", f"{wanted.repo}{' (made for this demo)' if made else ''}")
     step("thread", f"{thread}, in journal {os.path.relpath(journal.path)}")
     say()
     # A second demo that starts at the same moment is refused, not queued: it would start all over.
     return advance(graph, thread, {"request": wanted}, busy="reject")
+
+
+def _proposer(wanted: Request) -> str:
+    if not wanted.model:
+        return "No network, no key, no model is used."
+    return f"{wanted.model} proposes the patch; the rules that check it are the same."
 
 
 def _again(
@@ -114,7 +132,7 @@ def _again(
         )
     stands = standing(graph, thread)
     held: Request = stands.values["request"]
-    named = any((args.repo, args.package, args.to, args.test, args.branch, args.reckless))
+    named = any((args.repo, args.package, args.to, args.test, args.branch, args.reckless, args.model))
     if named and held != wanted:
         raise ValidationError(
             f"thread {thread!r} is about {held.package} {held.to} in {held.repo}, with other options;"

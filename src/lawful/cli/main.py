@@ -133,6 +133,11 @@ def _demo(one: Parser) -> None:
     one.add_argument("--branch", metavar="NAME", help="gets the commit; lawful/NAME-VERSION if not given")
     one.add_argument("--thread", metavar="ID", help="the run's name; `demo`, or NAME-VERSION with --repo")
     one.add_argument("--reckless", action="store_true", help="the proposer overreaches: see its patch refused")
+    one.add_argument(
+        "--model",
+        metavar="NAME",
+        help="who proposes the patch: openai:gpt-5, ollama:qwen3, local; a script if not given",
+    )
     one.add_argument("--yes", action="store_true", help="approve at once")
     one.add_argument(
         "--rival", action="store_true", help="the same kill without a ledger: plain retry, and two of them"

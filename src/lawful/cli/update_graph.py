@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from lawful.cli.proposing import Models, model_named, proposed
 from lawful.cli.publishing import RULES as PUBLISHING
 from lawful.cli.publishing import DemoCommit, DemoPull, Place, Play, push_by_somebody
 from lawful.cli.update_checks import apply_and_test, base_of, read_pins
@@ -22,7 +23,6 @@ from lawful.cli.update_rules import (
     Scoped,
     check_scope,
     pins_of,
-    propose,
 )
 from lawful.core.errors import EffectDenied, EffectRefused, ToolError
 from lawful.core.questions import Approved, Principal
@@ -100,8 +100,11 @@ class Update:
 class Steps:
     """The nodes, each a function of the state; what they share is the journal and the two effects."""
 
-    def __init__(self, journal: Journal, commit: BranchCommit, pull: DemoPull | None, play: Play) -> None:
+    def __init__(
+        self, journal: Journal, commit: BranchCommit, pull: DemoPull | None, play: Play, models: Models = model_named
+    ) -> None:
         self.journal = journal
+        self.models = models
         self.effect = commit
         self.pull = pull
         self.play = play
@@ -125,8 +128,8 @@ class Steps:
                 return _with(found, pins=pins)
 
     def propose(self, state: Update) -> Update:
-        """A patch as data. A model may stand here; the demo has a script."""
-        return Update(proposed=propose(state.request, state.pins))
+        """A patch as data, by the script or by the model that the request names."""
+        return Update(proposed=proposed(state.request, state.pins, self.models))
 
     def scope(self, state: Update) -> Update:
         """Pure rules: does the patch do what was asked, and nothing else?"""
@@ -303,16 +306,21 @@ def _with(found: Update, **more: Any) -> Update:
 
 
 def build(
-    journal: Journal, play: Play | None = None, commit: BranchCommit | None = None, *, folder: Path | None = None
+    journal: Journal,
+    play: Play | None = None,
+    commit: BranchCommit | None = None,
+    *,
+    folder: Path | None = None,
+    models: Models = model_named,
 ) -> CompiledStateGraph[Update]:
-    """The graph over ``journal``; ``commit`` is what moves the branch.
+    """The graph over ``journal``; ``commit`` is what moves the branch, ``models`` make of a name who proposes.
 
     The forge lies in ``folder``, or beside the journal's file; where there is neither, nothing is published.
     """
     play = play if play is not None else Play()
     first, *more = effects_of(journal, play, folder)
     pull = more[0] if more else None
-    steps = Steps(journal, commit or first, pull, play)
+    steps = Steps(journal, commit or first, pull, play, models)
     nodes: Sequence[Any] = [
         steps.read,
         steps.propose,

@@ -42,6 +42,8 @@ class Request(Struct, frozen=True):
     """The branch that gets the commit; made where there is none."""
     reckless: bool = False
     """Let the proposer overreach, to see the scope rules refuse it."""
+    model: str = ""
+    """Who proposes, such as "openai:gpt-5"; "" is the script."""
 
 
 class Pin(Struct, frozen=True):
@@ -104,7 +106,9 @@ RULES = Policy("dependency-update", (RequireEvidence("scope"), RequireEvidence("
 Checks: TypeAlias = Result[Proposed, ValidationError]
 
 
-def request(repo: str, package: str, to: str, test: Sequence[str], branch: str, *, reckless: bool = False) -> Request:
+def request(
+    repo: str, package: str, to: str, test: Sequence[str], branch: str, *, reckless: bool = False, model: str = ""
+) -> Request:
     """The request, if its names are what they should be. Raises: ValidationError."""
     if not re.fullmatch(_NAME, package) or len(package) > 100:
         raise _wrong(f"{package!r} is no name of a package")
@@ -112,7 +116,7 @@ def request(repo: str, package: str, to: str, test: Sequence[str], branch: str, 
         raise _wrong(f"{to!r} is no version")
     if not test:
         raise _wrong("the command that runs the tests is empty")
-    return Request(repo, package, to, tuple(test), branch_name(branch), reckless)
+    return Request(repo, package, to, tuple(test), branch_name(branch), reckless, model)
 
 
 def normal(name: str) -> str:
@@ -149,10 +153,14 @@ def propose(asked: Request, pins: Sequence[Pin]) -> Proposed:
     edits = tuple(
         Edit(pin.path, pin.line, pin.text, _repinned(pin, asked.to)) for pin in pins if pin.version != asked.to
     )
-    summary = f"Update {asked.package} from {', '.join(sorted({pin.version for pin in pins}))} to {asked.to}"
     if asked.reckless:
         edits = (*edits, Edit(".github/workflows/tests.yml", 1, "", "# the checks are switched off"))
-    return Proposed(summary, "a script; no model was asked", edits)
+    return Proposed(summary_of(asked, pins), "a script; no model was asked", edits)
+
+
+def summary_of(asked: Request, pins: Sequence[Pin]) -> str:
+    """What the patch does, in a line: by rule, whoever proposes it."""
+    return f"Update {asked.package} from {', '.join(sorted({pin.version for pin in pins}))} to {asked.to}"
 
 
 def _repinned(pin: Pin, to: str) -> str:
