@@ -79,6 +79,7 @@ EXAMPLES: list[Event] = [
     ev.Checkpointed("c1", "ns", 4),
     ev.Interrupted("n", "q1"),
     ev.EffectMoved("op", "pay", "claimed"),
+    ev.EffectLooked("op", "pay", "NotFound"),
     ev.StateUpdated({"a": [1]}),
     ev.Custom({"p": 1}, "n", "progress"),
     ev.SignalSwallowed("n", "GraphInterrupt"),

@@ -207,6 +207,15 @@ class EffectMoved(Base, frozen=True, tag="effect"):
     state: str
 
 
+class EffectLooked(Base, frozen=True, tag="effect_looked"):
+    """An operation whose outcome is not known was looked up at its provider."""
+
+    op_id: str
+    tool: str
+    saw: str
+    """What was seen: "Found", "NotFound", "Pending", "Fenced" or "Unavailable"."""
+
+
 class StateUpdated(Base, frozen=True, tag="state_updated"):
     """All values after a superstep, as JSON."""
 
@@ -277,6 +286,7 @@ Moment: TypeAlias = (
     | Checkpointed
     | Interrupted
     | EffectMoved
+    | EffectLooked
     | StateUpdated
     | Custom
     | SignalSwallowed

@@ -17,6 +17,9 @@ from lawful.core.failure import Failure
 Hears: TypeAlias = Callable[[ev.Event], object]
 """Takes each event as it comes, in the thread where it arose; never called twice at once for one root run."""
 
+TOLD_FIRST = "told first"
+"""Under this name a run's ``shared`` keeps events of what was done before it began, told right after its start."""
+
 _log = logging.getLogger("lawful.events")
 
 

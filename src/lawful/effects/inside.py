@@ -28,7 +28,7 @@ from lawful.effects.evidence import Approval
 from lawful.effects.inbox import approval_question, ruling_of
 from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import load, write
-from lawful.effects.movement import passed, tell_moves
+from lawful.effects.movement import telling
 from lawful.effects.outcomes import (
     Abandoned,
     AwaitingApproval,
@@ -110,14 +110,14 @@ def perform_here(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]
 
 
 def _told(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
-    """The same, and the run's listeners are told each state that the operation went into."""
-    if slot.run.teller is None:
-        return (yield from _perform(slot, kit, intent))
-    before: list[str] = yield Do(lambda: kit.journal.read(lambda tx: passed(tx, intent.op_id)))
-    outcome: Outcome[R] = yield from _perform(slot, kit, intent)
-    after: list[str] = yield Do(lambda: kit.journal.read(lambda tx: passed(tx, intent.op_id)))
-    tell_moves(slot.run, intent.op_id, intent.record.tool, before, after)
-    return outcome
+    """The same, forks settled, and the run's listeners told how the operation moves."""
+    while True:
+        steps = _perform(slot, kit, intent)
+        try:
+            return (yield from steps if slot.run.teller is None else telling(slot.run, kit, intent, steps))
+        except OperationConflict as conflict:
+            state: State = yield Do(lambda op_id=intent.op_id: kit.journal.read(lambda tx: load(tx, op_id)))
+            intent = forked(slot, intent, state, conflict)
 
 
 def _perform(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
@@ -129,18 +129,14 @@ def _perform(slot: Slot, kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
         if row is not None and row.version == left.version:
             return left  # looked up a moment ago, at the start of this run
     while True:
-        try:
-            outcome: Outcome[R] = yield from execute(kit, intent)
-        except OperationConflict as conflict:
-            state: State = yield Do(lambda op_id=intent.op_id: kit.journal.read(lambda tx: load(tx, op_id)))
-            return (yield from _told(slot, kit, forked(slot, intent, state, conflict)))
+        outcome: Outcome[R] = yield from execute(kit, intent)
         if not isinstance(outcome, AwaitingApproval):
             return outcome
         waiting = outcome
         given = answered(slot, _approval_id(slot, kit, intent))
         if given is None:
             return outcome
-        yield Do(lambda intent=intent, waiting=waiting, given=given: _record(slot, kit, intent, waiting, given))
+        yield Do(lambda waiting=waiting, given=given: _record(slot, kit, intent, waiting, given))
 
 
 def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outcome[R]) -> R:

@@ -13,12 +13,14 @@ from msgspec import Struct
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Run
 from lawful.core.errors import CorruptRecord, Failure
+from lawful.core.teller import TOLD_FIRST
 from lawful.effects.contract import Intent, Performer
 from lawful.effects.drive import run_async
 from lawful.effects.events import Claimed
 from lawful.effects.explaining import next_step
 from lawful.effects.ledger import Ledger
 from lawful.effects.log import claim_of, load, read_events, write
+from lawful.effects.movement import Passed, moves, passed
 from lawful.effects.moves import Claimant
 from lawful.effects.outcomes import InProgress, Outcome, Unknown
 from lawful.effects.presence import claimant_of
@@ -100,7 +102,20 @@ def recover_thread(run: Run, effects: Sequence[Any]) -> None:
     if journal is None or not journal.read(lambda tx: list(tx.operations(states=OPEN, thread=thread, limit=1))):
         return
     book = Ledger(journal, clock=run.clock, effects=effects, claimant=lambda: claimant_of(run))
+    before = _stands(journal, thread) if run.teller is not None else {}
     _blocking(_recovered(book, thread, run.shared.setdefault(RECOVERED, {})))
+    for row, old in before.values():
+        new = journal.read(lambda tx, id=row.op_id: passed(tx, id))
+        run.shared.setdefault(TOLD_FIRST, []).extend(moves(row.op_id, row.tool, old, new))
+
+
+def _stands(journal: Journal, thread: str | None) -> dict[str, tuple[Operation, Passed]]:
+    """What each open operation of the thread has gone through, as far as its record can be read."""
+    found: dict[str, tuple[Operation, Passed]] = {}
+    for row in journal.read(lambda tx: list(tx.operations(states=OPEN, thread=thread))):
+        with suppress(CorruptRecord):  # told by the recovery itself
+            found[row.op_id] = row, journal.read(lambda tx, id=row.op_id: passed(tx, id))
+    return found
 
 
 RECOVERED = "effects:recovered"

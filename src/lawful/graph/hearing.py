@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from lawful.core import events as ev
 from lawful.core.context import Run
 from lawful.core.errors import ConfigurationError
-from lawful.core.teller import Hears, Teller, listeners_of
+from lawful.core.teller import TOLD_FIRST, Hears, Teller, listeners_of
 from lawful.graph import orders as o
 from lawful.graph.callbacks import Lifecycle, acall, call
 from lawful.graph.projector import Projector
@@ -73,6 +73,8 @@ def announced(session: Heard) -> None:
     """The run begins."""
     run = session.run
     run.teller.tell(run, ev.RunStarted(session.graph.name, run.thread))
+    for event in run.shared.pop(TOLD_FIRST, ()):
+        run.teller.tell(run, event)
     if session.held is not None:
         run.teller.tell(run, ev.LeaseTaken(run.thread or "", run.clock.monotonic() - session.asked_at))
 

@@ -32,6 +32,8 @@ _NO_FAULT: Final = frozenset({"interrupt", "drained", "cancelled"})
 """Ends of attempts that are nobody's error."""
 LONGEST: Final = 8000
 """Characters of content that a span keeps."""
+UNSAID: Final = "(not kept: Tracing(content=True) keeps messages of errors)"
+"""What stands for the message of an error, which may tell of what was said."""
 
 
 class Open(Struct):
@@ -43,7 +45,9 @@ class Open(Struct):
     """Nanoseconds since 1970."""
     text: str = ""
     """Content that has come in pieces, where content is captured."""
-    state: str = ""
+    claims: int = 0
+    """Of an effect: how often it was claimed."""
+    wrong: bool = False
 
 
 class Tracing:
@@ -55,7 +59,8 @@ class Tracing:
 
     Args:
         provider: The SDK's TracerProvider; the global one if not given.
-        content: Whether texts, arguments and results are kept too. They are not by default.
+        content: Whether texts, arguments, results and the messages of errors are kept too. They are not by default: an
+            error is then its kind, with `UNSAID` for a message.
         redact: What every text goes through beside the library's own redaction.
         parent: A context in which root runs lie; the one that is current when a run begins, if not given.
     """
@@ -218,7 +223,7 @@ class Tracing:
                 if self._content:
                     held.span.set_attribute(n.RESULT, self._json(event.output))
             case ev.RunFailed() | ev.NodeFailed() | ev.TaskFailed() | ev.LLMFailed() | ev.ToolFailed():
-                self._failed(held, event.code, event.message)
+                self._failed(held, event.code, event.message, now)
             case ev.NodeEnded() | ev.TaskEnded():
                 pass
         if key[0] == "run":
@@ -232,13 +237,13 @@ class Tracing:
         for key in [key for key in self._announced if key[1] == run]:
             del self._announced[key]
 
-    def _failed(self, held: Open, code: str, message: str) -> None:
+    def _failed(self, held: Open, code: str, message: str, now: int) -> None:
         held.span.set_attribute(n.ERROR, code)
         if code in _NO_FAULT:
             return
-        text = self._text(message)
-        held.span.add_event("exception", {"exception.type": code, "exception.message": text})
-        held.span.set_status(trace.Status(trace.StatusCode.ERROR, text or code))
+        text = self._text(message) if self._content else UNSAID
+        held.span.add_event("exception", {"exception.type": code, "exception.message": text}, now)
+        held.span.set_status(trace.Status(trace.StatusCode.ERROR, (self._content and text) or code))
 
     def _usage(self, held: Open, usage: ev.Usage | None) -> None:
         if usage is not None:
@@ -262,6 +267,8 @@ class Tracing:
                     held.text = (held.text + event.text)[:LONGEST]
             case ev.EffectMoved():
                 self._moved(event, now)
+            case ev.EffectLooked():
+                self._effect(event, now).span.add_event("looked up", {n.SAW: event.saw}, now)
             case ev.RetryScheduled():
                 self._note(event, "retry", {n.NODE: event.node, n.ATTEMPT: event.attempt, "delay": event.delay}, now)
             case ev.Interrupted():
@@ -274,19 +281,31 @@ class Tracing:
             case _:
                 pass
 
-    def _moved(self, event: ev.EffectMoved, now: int) -> None:
-        """An effect is a span from the first state that is heard of to one that settles it."""
+    def _effect(self, event: ev.EffectMoved | ev.EffectLooked, now: int) -> Open:
+        """An effect's span: from the first that this run tells of it, its plan and claim, to the state that settles it."""
         key: Key = ("effect", event.run_id, event.op_id)
         held = self._open.get(key)
         if held is None:
             about = {n.EFFECT: event.tool, n.OP_ID: event.op_id}
             held = self._begin(event, key, f"effect {event.tool}", about, now)
+        return held
+
+    def _moved(self, event: ev.EffectMoved, now: int) -> None:
+        held = self._effect(event, now)
         held.span.set_attribute(n.STATE, event.state)
-        held.span.add_event(event.state, timestamp=now)
+        if event.state == "InFlight":
+            held.claims += 1
+            held.span.set_attribute(n.CLAIMS, held.claims)
+            held.span.add_event(event.state, {n.ATTEMPT: held.claims}, now)
+        else:
+            held.span.add_event(event.state, timestamp=now)
         if event.state in _WRONG:
+            held.wrong = True
             held.span.set_status(trace.Status(trace.StatusCode.ERROR, event.state))
+        elif event.state == "Succeeded" and held.wrong:
+            held.span.set_status(trace.Status(trace.StatusCode.OK))
         if event.state in _SETTLED:
-            self._open.pop(key).span.end(now)
+            self._open.pop(("effect", event.run_id, event.op_id)).span.end(now)
 
     def _note(self, event: ev.Event, name: str, told: Attributes, now: int) -> None:
         held = self._open.get(("run", event.run_id, ""))
