@@ -21,6 +21,7 @@ from lawful.journal.records import (
     PutCheckpoint,
     ThreadInfo,
 )
+from lawful.journal.wrapper import EffectTxWrapper, JournalWrapper
 
 T = TypeVar("T")
 Access: TypeAlias = Literal["read", "write", "answer", "fork", "delete"]
@@ -32,7 +33,7 @@ Authorize: TypeAlias = Callable[[Principal, str, Access], bool]
 _PAGE = 100
 
 
-class GuardedJournal:
+class GuardedJournal(JournalWrapper):
     """``journal`` behind ``authorize(principal, thread, access)``, which is asked before each call.
 
     ``acting(principal)`` gives the handle of one principal, as the host authenticated them; without one everything is
@@ -60,18 +61,6 @@ class GuardedJournal:
         for access in accesses:
             if not self.may(thread, access):
                 raise _denied(self.principal, thread, access)
-
-    @property
-    def scope(self) -> str:
-        return self.inner.scope
-
-    @property
-    def blocking(self) -> bool:
-        return self.inner.blocking
-
-    @property
-    def writers(self) -> int:
-        return self.inner.writers
 
     def scoped(self, scope: str) -> GuardedJournal:
         """This handle, for its own scope. Raises: AccessDenied for any other."""
@@ -139,24 +128,15 @@ class GuardedJournal:
         self._ask(thread, "read")
         return self.inner.info(thread)
 
-    # Leases. Who has one gives it up and keeps it without being asked again; each commit is asked for anyway.
+    # Leases. Who has one renews it and gives it up unasked: each commit is asked for anyway.
 
     def acquire(self, thread: str, owner: str, ttl: float) -> Lease | Busy:
         self._ask(thread, "write")
         return self.inner.acquire(thread, owner, ttl)
 
-    def renew(self, lease: Lease, ttl: float) -> Lease:
-        return self.inner.renew(lease, ttl)
-
-    def release(self, lease: Lease) -> None:
-        self.inner.release(lease)
-
     def cancel(self, thread: str) -> bool:
         self._ask(thread, "write")
         return self.inner.cancel(thread)
-
-    def cancelled(self, lease: Lease) -> bool:
-        return self.inner.cancelled(lease)
 
     def wait(self, thread: str, timeout: float) -> None:
         self._ask(thread, "write")
@@ -204,25 +184,17 @@ class GuardedJournal:
             raise _denied(None, "", "read")
         return self.inner.read(lambda tx: work(_GuardedTx(tx, self, reading=True)))
 
-    def close(self) -> None:
-        self.inner.close()
 
-
-class _GuardedTx:
+class _GuardedTx(EffectTxWrapper):
     """`EffectTx` of one principal."""
 
-    __slots__ = ("_guard", "_reading", "_tx")
-
     def __init__(self, tx: EffectTx, guard: GuardedJournal, *, reading: bool) -> None:
-        self._tx = tx
+        super().__init__(tx)
         self._guard = guard
         self._reading = reading
 
     def _shown(self, operation: Operation) -> bool:
         return not (self._reading and operation.thread) or self._guard.may(operation.thread, "read")
-
-    def now(self) -> float:
-        return self._tx.now()
 
     def operation(self, op_id: str) -> Operation | None:
         found = self._tx.operation(op_id)
@@ -249,15 +221,9 @@ class _GuardedTx:
         limit: int | None = None,
     ) -> Iterable[Operation]:
         most = None if self._reading else limit
-        found = self._tx.operations(states=states, tool=tool, thread=thread, labels=labels, since=since, limit=most)
+        found = super().operations(states=states, tool=tool, thread=thread, labels=labels, since=since, limit=most)
         shown = [operation for operation in found if self._shown(operation)]
         return shown if limit is None else shown[:limit]
-
-    def mark(self, name: str) -> bytes | None:
-        return self._tx.mark(name)
-
-    def set_mark(self, name: str, value: bytes | None) -> None:
-        self._tx.set_mark(name, value)
 
 
 def _needed(batch: Batch) -> list[Access]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -11,23 +10,16 @@ from lawful.core.errors import CannotDecrypt
 from lawful.journal.cipher import Part, Sealer
 from lawful.journal.port import EffectTx
 from lawful.journal.records import EffectEvent, Operation
+from lawful.journal.wrapper import EffectTxWrapper
 
 
-class SealedEffectTx:
+class SealedEffectTx(EffectTxWrapper):
     """`EffectTx` over another one, which sees sealed bytes only."""
 
-    __slots__ = ("_scope", "_sealer", "_tx")
-
     def __init__(self, tx: EffectTx, sealer: Sealer, scope: str) -> None:
-        self._tx = tx
+        super().__init__(tx)
         self._sealer = sealer
         self._scope = scope
-
-    def now(self) -> float:
-        return self._tx.now()
-
-    def operation(self, op_id: str) -> Operation | None:
-        return self._tx.operation(op_id)
 
     def events(self, op_id: str) -> Sequence[EffectEvent]:
         return tuple(replace(event, blob=self._opened(event)) for event in self._tx.events(op_id))
@@ -41,18 +33,6 @@ class SealedEffectTx:
     def append(self, operation: Operation, events: Sequence[EffectEvent]) -> None:
         sealed = [replace(e, blob=self._sealer.seal(e.blob, self._scope, *_place(e))) for e in events]
         self._tx.append(operation, sealed)
-
-    def operations(
-        self,
-        *,
-        states: Sequence[str] = (),
-        tool: str | None = None,
-        thread: str | None = None,
-        labels: Mapping[str, Any] | None = None,
-        since: float | None = None,
-        limit: int | None = None,
-    ) -> Iterable[Operation]:
-        return self._tx.operations(states=states, tool=tool, thread=thread, labels=labels, since=since, limit=limit)
 
     def mark(self, name: str) -> bytes | None:
         found = self._tx.mark(name)

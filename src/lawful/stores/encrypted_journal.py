@@ -18,18 +18,16 @@ from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import (
     Answer,
     Batch,
-    Busy,
     Chain,
     Checkpoint,
-    Lease,
     PutAnswer,
     PutCheckpoint,
     PutChunks,
     PutWrites,
     Record,
     TaskWrites,
-    ThreadInfo,
 )
+from lawful.journal.wrapper import JournalWrapper
 from lawful.stores.encrypted_effects import SealedEffectTx
 
 T = TypeVar("T")
@@ -41,7 +39,7 @@ _MARK = 16
 """Bytes of the digest of a checkpoint's metadata, which is sealed with its head."""
 
 
-class EncryptedJournal:
+class EncryptedJournal(JournalWrapper):
     """``journal`` with what it keeps of values encrypted by ``cipher``: every state, write, answer, chunk and effect event.
 
     A seal is bound to scope, thread, column and row; a copy of a thread has a sealed note of the threads that its rows come
@@ -57,22 +55,9 @@ class EncryptedJournal:
 
     def _open(self, journal: Journal, sealer: Sealer, handles: dict[str, EncryptedJournal]) -> None:
         self.inner = journal
-        """The journal beneath, which sees encrypted bytes only."""
         self._sealer = sealer
         self._handles = handles
         handles[journal.scope] = self
-
-    @property
-    def scope(self) -> str:
-        return self.inner.scope
-
-    @property
-    def blocking(self) -> bool:
-        return self.inner.blocking
-
-    @property
-    def writers(self) -> int:
-        return self.inner.writers
 
     def scoped(self, scope: str) -> EncryptedJournal:
         handle = self._handles.get(scope)
@@ -120,35 +105,6 @@ class EncryptedJournal:
     def chunks(self, thread: str, digests: Iterable[bytes]) -> Mapping[bytes, bytes]:
         return self._chunks(thread, self.inner.chunks(thread, digests))
 
-    def namespaces(self, thread: str) -> Sequence[str]:
-        return self.inner.namespaces(thread)
-
-    def threads(self, *, limit: int | None = None, after: str | None = None) -> Sequence[ThreadInfo]:
-        return self.inner.threads(limit=limit, after=after)
-
-    def info(self, thread: str) -> ThreadInfo | None:
-        return self.inner.info(thread)
-
-    # Leases.
-
-    def acquire(self, thread: str, owner: str, ttl: float) -> Lease | Busy:
-        return self.inner.acquire(thread, owner, ttl)
-
-    def renew(self, lease: Lease, ttl: float) -> Lease:
-        return self.inner.renew(lease, ttl)
-
-    def release(self, lease: Lease) -> None:
-        self.inner.release(lease)
-
-    def cancel(self, thread: str) -> bool:
-        return self.inner.cancel(thread)
-
-    def cancelled(self, lease: Lease) -> bool:
-        return self.inner.cancelled(lease)
-
-    def wait(self, thread: str, timeout: float) -> None:
-        self.inner.wait(thread, timeout)
-
     # Retention.
 
     def delete_thread(self, thread: str) -> None:
@@ -166,16 +122,6 @@ class EncryptedJournal:
             self._note(target, before or None)
             raise
 
-    def prune(
-        self,
-        thread: str | None = None,
-        *,
-        keep_last: int = 1,
-        keep_every: int | None = None,
-        older_than: float | None = None,
-    ) -> int:
-        return self.inner.prune(thread, keep_last=keep_last, keep_every=keep_every, older_than=older_than)
-
     # Effects.
 
     def transact(self, work: Callable[[EffectTx], T], *, durable: bool = True) -> T:
@@ -183,9 +129,6 @@ class EncryptedJournal:
 
     def read(self, work: Callable[[EffectTx], T]) -> T:
         return self.inner.read(lambda tx: work(SealedEffectTx(tx, self._sealer, self.scope)))
-
-    def close(self) -> None:
-        self.inner.close()
 
     # Sealing.
 
