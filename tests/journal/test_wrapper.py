@@ -51,7 +51,7 @@ UNSEEN = {
         "acquire", "renew", "release", "cancel", "cancelled", "wait",
     },
 }  # fmt: skip
-"""What goes past each: of a guard, what names no thread or needs a lease that was asked for; of a cipher, what has no values."""
+"""Past a guard goes what names no thread or needs a lease that was asked for; past a cipher, what has no values."""
 
 
 @pytest.mark.parametrize("wrapper", UNSEEN)

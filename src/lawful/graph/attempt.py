@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lawful.core.context import current_task
 from lawful.core.errors import ValidationError
 from lawful.graph.persist import Recorder
+from lawful.graph.program import Router
 from lawful.graph.step_task import ASKED, CANCELLED, DONE, FAILED, Task
 
 _FAILED: Any = object()
@@ -28,9 +29,7 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
             task.cancelled_itself(error)
     if task.children is not None:
         task.children.join(value is _FAILED)
-    raised = value is _FAILED or _taken(task, value)
-    if not raised and node.routers and task.signal is None:
-        raised = _route(task)
+    raised = value is _FAILED or _read(task, value, node.routers)
     current_task.reset(token)
     _close(task, raised)
     if recorder is not None:
@@ -55,16 +54,18 @@ def _caught(task: Task, error: BaseException) -> Any:
     return _FAILED
 
 
-def _taken(task: Task, value: Any) -> bool:
-    """Read what the node returned; whether that was refused, as the task's own failure."""
+def _read(task: Task, value: Any, routers: Sequence[Router]) -> bool:
+    """Read what the node returned and follow its edges; whether one was refused, as the task's own failure."""
     try:
-        signal = task.signal
-        if signal is not None:  # swallowed, or a command from a graph inside
+        if task.signal is not None:  # swallowed, or a command from a graph inside
             value = task.commanded(None)
-            signal = task.signal
-        if signal is None:
+        if task.signal is None:
             task.returned(value)
-    except BaseException as error:  # noqa: BLE001 - the same seam: a check may call the user's code
+            if routers and task.signal is None:
+                acceptor, values = task.base.program.acceptor, task.routing()
+                for router in routers:
+                    acceptor.routed(task, router, router.call(router.view(values), task))
+    except BaseException as error:  # noqa: BLE001 - the same seam: checks and conditional edges are the user's code
         task.fail(error)
         return True
     return False
@@ -74,18 +75,6 @@ def _cancellation(error: BaseException) -> bool:
     """Whether it is asyncio's CancelledError; asyncio is not imported for that."""
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
-
-
-def _route(task: Task) -> bool:
-    """Follow the conditional edges; whether one failed, as the task's own failure."""
-    try:
-        acceptor, values = task.base.program.acceptor, task.routing()
-        for router in task.task_node.routers:
-            acceptor.routed(task, router, router.call(router.view(values), task))
-    except BaseException as error:  # noqa: BLE001 - the same seam
-        task.fail(error)
-        return True
-    return False
 
 
 async def attempt_async(
@@ -109,9 +98,10 @@ async def attempt_async(
             outside = _from_outside(task, error, cancelling)
     if task.children is not None:
         outside = await task.children.ended(outside, value is _FAILED)
-    raised = value is _FAILED or _taken(task, value)
+    raised = value is _FAILED or _read(task, value, ())
     if not raised and node.routers and task.signal is None:
-        raised, outside = await _route_async(task, cancelling)
+        raised, hit = await _follow(task, cancelling)
+        outside = outside or hit
     current_task.reset(token)
     _close(task, raised)
     if outside is not None and task.expired is None:
@@ -144,8 +134,8 @@ async def _called(task: Task) -> Any:
     return await sys.modules["asyncio"].to_thread(node.call, task.enter(), task)
 
 
-async def _route_async(task: Task, cancelling: int) -> tuple[bool, BaseException | None]:
-    """The same where a conditional edge is awaited; a cancellation from outside is given back."""
+async def _follow(task: Task, cancelling: int) -> tuple[bool, BaseException | None]:
+    """Follow conditional edges, some of which are awaited; whether one failed, and a cancellation from outside."""
     try:
         acceptor, values = task.program.acceptor, task.routing()
         for router in task.task_node.routers:
