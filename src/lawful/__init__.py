@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from lawful.core.signals import OutcomeUnknown as OutcomeUnknown
     from lawful.effects import Effect as Effect
     from lawful.effects import Found as Found
+    from lawful.effects import Keyed as Keyed
     from lawful.effects import Ledger as Ledger
     from lawful.effects import Lookup as Lookup
     from lawful.effects import Natural as Natural
     from lawful.effects import NotFound as NotFound
+    from lawful.effects import Opaque as Opaque
+    from lawful.effects import OpaqueEffect as OpaqueEffect
     from lawful.effects import Pending as Pending
+    from lawful.effects import Policy as Policy
+    from lawful.effects import RequireApproval as RequireApproval
     from lawful.effects import Unavailable as Unavailable
     from lawful.effects import effect as effect
     from lawful.effects import recover as recover
@@ -88,6 +93,7 @@ if TYPE_CHECKING:
     from lawful.pipeline import step as step
     from lawful.stores import MemoryCache as MemoryCache
     from lawful.stores import SQLiteCache as SQLiteCache
+    from lawful.stores.postgres import PostgresJournal as PostgresJournal
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
     from lawful.tools import Toolset as Toolset
     from lawful.tools import tool as tool
@@ -170,10 +176,16 @@ else:
     )
     _ALSO |= dict.fromkeys(("Limits", "NodeError", "RunControl"), "lawful.graph")
     _ALSO |= dict.fromkeys(("MemoryCache", "SQLiteCache"), "lawful.stores")
-    _ALSO |= dict.fromkeys(("Pending", "Unavailable"), "lawful.effects")
+    _ALSO |= dict.fromkeys(
+        ("Keyed", "Opaque", "OpaqueEffect", "Pending", "Unavailable", "Policy", "RequireApproval"), "lawful.effects"
+    )
     _ALSO |= dict.fromkeys(("identity", "pure", "step"), "lawful.pipeline.build")
     _ALSO |= {"Pipeline": "lawful.pipeline.nodes", "run": "lawful.pipeline.machine"}
-    _ALSO |= {"Secret": "lawful.core.secret", "codec": "lawful.core.codec:"}
+    _ALSO |= {
+        "PostgresJournal": "lawful.stores.postgres",
+        "Secret": "lawful.core.secret",
+        "codec": "lawful.core.codec:",
+    }
     # Not by way of lawful.graph, where `task` is a module.
     _ALSO.update(dict.fromkeys(("entrypoint", "task"), "lawful.graph.functional"))
     __all__ = list(_TABLE)

@@ -48,7 +48,9 @@ def rebuilt(told: Any, kind: Any, *, what: str) -> Any:
         return load(told) if load is not None else msgspec.convert(told, kind)
     except (TypeError, ValueError, NameError, msgspec.MsgspecError) as error:
         raise ValidationError(
-            f"{what} does not read back as {kind!r}: {error}", component="effects", operation=what
+            f"{what} does not read back as {getattr(kind, '__qualname__', kind)}: {error}",
+            component="effects",
+            operation=what,
         ) from error
 
 

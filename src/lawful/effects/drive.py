@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 from lawful.core.errors import ConfigurationError, Failure, StoreError
 from lawful.effects.capability import Seen, Unavailable
 from lawful.effects.replies import Ended
+from lawful.effects.sightings import believed
 from lawful.effects.steps import Call, Do, Look, Step, Steps
 from lawful.journal.port import Journal
 
@@ -100,7 +101,7 @@ def _looked(look: Look[Any, Any]) -> Seen[Any]:
         seen = _sought(look)
         if inspect.isawaitable(seen):
             seen = asyncio.run(_within(seen, intent.record.timeout))
-        return seen
+        return believed(intent.effect, seen)
     except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
         return Unavailable(_said(error))
 
@@ -263,6 +264,6 @@ async def _look(look: Look[Any, Any]) -> Seen[Any]:
             seeking = cast("Coroutine[Any, Any, Seen[Any]]", _sought(look))
         else:
             seeking = _in_thread(lambda: cast("Seen[Any]", _sought(look)))
-        return await _within(seeking, intent.record.timeout)
+        return believed(intent.effect, await _within(seeking, intent.record.timeout))
     except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
         return Unavailable(_said(error))

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
 from lawful.core.context import Run, Slot, current_task, here
 from lawful.core.effect_port import EffectPort
-from lawful.core.errors import ConfigurationError
+from lawful.core.errors import ConfigurationError, NotInRun
 from lawful.core.questions import Principal
 from lawful.effects.capability import Capability, Fence, Opaque, Promise, Seen, Unavailable, capability_of, promise
 from lawful.effects.contract import EffectContext, Intent
@@ -176,14 +176,14 @@ class Described(Generic[C, R]):
         return Intent(record, cast("Any", self), command)
 
     async def _perform_async(self, intent: Intent[C, R]) -> R:
-        slot = here(f"effect {self.tool!r}")
+        slot = in_node(self.tool)
         kit = kit_of(slot, self.tool)
         with alone(slot, intent.record, not intent.record.key and not self._name):
             outcome = await run_async(kit.journal, perform_here(slot, kit, intent))
         return receipt_or_raise(slot, kit, intent, outcome)
 
     def _perform_sync(self, intent: Intent[C, R]) -> R:
-        slot = here(f"effect {self.tool!r}")
+        slot = in_node(self.tool)
         if intent.effect.needs_loop:
             no_loop_here(f"effect {self.tool!r}")
         kit = kit_of(slot, self.tool)
@@ -244,6 +244,8 @@ class Effect(Described[C, R], ABC):
     def plan(self, command: C) -> Intent[C, R]:
         """Describe the operation; nothing is done or written. Raises: ConfigurationError, ValidationError."""
         args = builtins(command, what=f"command of {self.tool}")
+        if not self.secrets:
+            self.read_command(args)  # as recovery will have to, when it is too late to say so
         return self._intent(command, args, self.key(command), self.revision(command), self.labels(command))
 
     async def __call__(self, command: C) -> R:
@@ -252,12 +254,12 @@ class Effect(Described[C, R], ABC):
         Raises: EffectRefused, EffectDenied, EffectConflicted, NotInRun outside a node; the signals OutcomeUnknown and
         GraphInterrupt pause the run.
         """
-        here(f"effect {self.tool!r}")
+        in_node(self.tool)
         return await self._perform_async(self.plan(command))
 
     def sync(self, command: C) -> R:
         """As ``await effect(command)``, from sync code."""
-        here(f"effect {self.tool!r}")
+        in_node(self.tool)
         return self._perform_sync(self.plan(command))
 
     # The performer's port
@@ -296,6 +298,18 @@ class OpaqueEffect(Effect[C, R]):
 
     async def lookup(self, command: C, ctx: EffectContext) -> Seen[R]:
         return Unavailable("nothing can be looked up")
+
+
+def in_node(tool: str) -> Slot:
+    """The running attempt. Raises: NotInRun, which says how an effect is performed without one."""
+    if current_task.get() is None:
+        raise NotInRun(
+            f"effect {tool!r} was called outside a running node: there Ledger(journal).execute(effect.plan(...)) performs it;"
+            " in a thread that a node started, use contextvars.copy_context().run",
+            component=tool,
+            operation="perform",
+        )
+    return here(f"effect {tool!r}")
 
 
 def _scope(slot: Slot | None) -> str:

@@ -65,7 +65,8 @@ def business_id(tool: str, key: str) -> str:
 
     Raises: ValidationError for an empty key or one with control characters or lone surrogates.
     """
-    if not key or not key.isprintable():
+    given: Any = key
+    if not isinstance(given, str) or not key or not key.isprintable():
         raise ValidationError(
             f"the key of effect {tool!r} must be printable text that is not empty, not {key!r}",
             component=tool,

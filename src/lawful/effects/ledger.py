@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
 from lawful.core.clock import SYSTEM, Clock
-from lawful.core.errors import ToolError, nearest
+from lawful.core.errors import ConfigurationError, ToolError, nearest
 from lawful.core.questions import Principal
 from lawful.effects import states as st
 from lawful.effects.audit import Audit, Head, audit, checked, heads
@@ -60,7 +60,7 @@ class Ledger(Authority):
         performs: bool = True,
         spool: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.journal = journal
+        self.journal = _journal(journal)
         self._policy = policy
         self._effects = {effect.tool: effect for effect in effects}
         who = claimant or presence(journal, clock).claimant
@@ -87,11 +87,11 @@ class Ledger(Authority):
 
         Raises: OperationConflict, OperationExists, and StoreError where the journal fails.
         """
-        return await run_async(self.journal, execute(self.kit, intent))
+        return await run_async(self.journal, execute(self.kit, _planned(intent, "execute")))
 
     def execute_sync(self, intent: Intent[C, R]) -> Outcome[R]:
         """As `execute`. Raises also: ConfigurationError for an async effect where an event loop runs in this thread."""
-        self._may_block(intent)
+        self._may_block(_planned(intent, "execute"))
         return run_sync(execute(self.kit, intent))
 
     def plan(self, intent: Intent[C, R], *, requester: Principal | None = None) -> str:
@@ -100,8 +100,9 @@ class Ledger(Authority):
         ``requester`` is who asks for it, as the host authenticated them: a policy can exclude them from approving.
         """
         if requester is not None:
+            _planned(intent, "plan")
             intent = Intent(replace(intent.record, requester=requester.id), intent.effect, intent.command)
-        run_sync(plan(self.kit, intent))
+        run_sync(plan(self.kit, _planned(intent, "plan")))
         return intent.op_id
 
     async def reconcile(self, op: str | Intent[Any, Any]) -> Outcome[Any]:
@@ -283,6 +284,27 @@ class Ledger(Authority):
         effect = self._effects.get(record.tool)
         own = effect.rules if effect is not None else None
         return (own.joined_with(self._policy) if own is not None else self._policy) or OPEN
+
+
+def _journal(given: Any) -> Journal:
+    """Raises: ConfigurationError for what is no journal."""
+    if isinstance(given, type) or not hasattr(given, "transact"):
+        meant = f"SQLiteJournal({given!r})" if isinstance(given, str) else "such as SQLiteJournal('journal.db')"
+        raise ConfigurationError(
+            f"Ledger takes a journal, {meant}, not {given!r:.100}", component="effects", operation="ledger"
+        )
+    return given
+
+
+def _planned(given: Any, what: str) -> Intent[Any, Any]:
+    """Raises: ConfigurationError for what was not planned."""
+    if not isinstance(given, Intent):
+        raise ConfigurationError(
+            f"Ledger.{what} takes what an effect's plan(...) gives, not {given!r:.100}",
+            component="effects",
+            operation=what,
+        )
+    return cast("Intent[Any, Any]", given)
 
 
 UNDOES = "compensates"

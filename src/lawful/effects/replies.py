@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -9,6 +10,8 @@ from lawful.core.errors import EffectConflicted, EffectRefused, Failure, Validat
 from lawful.effects import states as st
 from lawful.effects.contract import Intent
 from lawful.effects.moves import Reply
+
+_log = logging.getLogger("lawful.effects")
 
 
 @final
@@ -57,7 +60,14 @@ def redacted(intent: Intent[Any, Any], text: str) -> str:
 
 def receipt_of(intent: Intent[Any, Any], value: Any, source: Any) -> st.Receipt:
     """The receipt as it is written down; what cannot be is lost, never the fact that it happened."""
+    effect = intent.effect
     try:
-        return st.Receipt(intent.effect.identify(value), source, intent.effect.told_receipt(value))
-    except ValidationError:
+        kept = st.Receipt(effect.identify(value), source, effect.told_receipt(value))
+    except ValidationError as error:
+        _log.warning("%s happened, but its receipt cannot be kept: %s", intent.op_id, error.message)
         return st.Receipt("", source, None, True)
+    try:
+        effect.read_receipt(kept.value)
+    except ValidationError as error:
+        _log.warning("%s happened, but who asks for its receipt again will not get it: %s", intent.op_id, error.message)
+    return kept

@@ -7,16 +7,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, cast, get_type_hints, overload
 
-from lawful.core.context import here
 from lawful.core.errors import ConfigurationError, nearest
 from lawful.effects.capability import (
     Capability,
     Fence,
-    Found,
     Lookup,
     NotFound,
     Opaque,
-    Pending,
     Promise,
     Seen,
     Unavailable,
@@ -24,9 +21,10 @@ from lawful.effects.capability import (
 )
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.digests import builtins, rebuilt
-from lawful.effects.effect import Described
+from lawful.effects.effect import Described, in_node
 from lawful.effects.intents import OnFork, Risk
 from lawful.effects.policy import Decision, Policy
+from lawful.effects.sightings import reported, says_bool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -108,21 +106,32 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
 
         Raises: TypeError for arguments that do not fit the function; ConfigurationError, ValidationError.
         """
-        if self._bar is None and promise(self.promised, Fence) is not None:
-            raise ConfigurationError(
-                f"effect {self.tool!r} promises Fence() and declares none: @{self.__name__}.fence",
-                component=self.tool,
-                operation="plan",
-            )
-        bound = self._signature.bind(*args, **kwargs)
+        for kind, declared in ((Fence, self._bar), (Lookup, self._seek)):
+            if declared is None and promise(self.promised, kind) is not None:
+                name = kind.__name__
+                raise ConfigurationError(
+                    f"effect {self.tool!r} promises {name}() and declares none: @{self.__name__}.{name.lower()}",
+                    component=self.tool,
+                    operation="plan",
+                )
+        bound = self._bound(*args, **kwargs)
         bound.apply_defaults()
         command = {name: bound.arguments[name] for name in self._asked if name in bound.arguments}
         told = builtins(command, what=f"arguments of {self.tool}")
+        # As recovery will have to, when it is too late to say so; no error may show a secret.
+        self.read_command({name: value for name, value in told.items() if name not in self.secrets})
         revision = str(command[self._revision]) if self._revision is not None else None
         labels = {name: told.get(name) for name in self._labels}
         if self._amount is not None:
             labels["amount"] = told.get(self._amount)
         return self._intent(command, told, self._key(told), revision, labels)
+
+    def _bound(self, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+        try:
+            return self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            asked = ", ".join(self._asked)
+            raise TypeError(f"effect {self.tool!r} is called as {self.__name__}({asked}): {error}") from None
 
     def _key(self, told: dict[str, Any]) -> str | None:
         if not self._keys:
@@ -148,11 +157,14 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
             return Unavailable("nothing can be looked up")
         if inspect.iscoroutinefunction(self._seek) or self.needs_loop:
             return self._sought(command, ctx)
-        return _seen(self._with(self._seek, command, ctx))
+        return self._seen(self._with(self._seek, command, ctx))
 
     async def _sought(self, command: dict[str, Any], ctx: EffectContext) -> Seen[R]:
         found = self._with(self._seek, command, ctx)
-        return _seen(await found if inspect.isawaitable(found) else found)
+        return self._seen(await found if inspect.isawaitable(found) else found)
+
+    def _seen(self, found: Any) -> Seen[R]:
+        return reported(found, _hints(self._function).get("return", Any), self.tool)
 
     @property
     def fences(self) -> bool:
@@ -163,11 +175,14 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
             return Unavailable("this effect has no fence")
         if inspect.iscoroutinefunction(self._bar) or self.needs_loop:
             return self._barred(command, ctx)
-        return _barred_off(self._with(self._bar, command, ctx))
+        return self._barred_off(self._with(self._bar, command, ctx))
 
     async def _barred(self, command: dict[str, Any], ctx: EffectContext) -> Seen[R]:
         found = self._with(self._bar, command, ctx)
-        return _barred_off(await found if inspect.isawaitable(found) else found)
+        return self._barred_off(await found if inspect.isawaitable(found) else found)
+
+    def _barred_off(self, found: Any) -> Seen[R]:
+        return NotFound(fenced=True) if found is None else self._seen(found)
 
     def fence(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Declare how earlier attempts are fenced off: a function of the same arguments, for a `Fence` capability.
@@ -205,7 +220,7 @@ class SyncEffect(FunctionEffect[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Perform it inside a running node and give the receipt; errors and signals as for `Effect`."""
-        here(f"effect {self.tool!r}")
+        in_node(self.tool)
         return self._perform_sync(self.plan(*args, **kwargs))
 
     def sync(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -232,12 +247,12 @@ class AsyncEffect(FunctionEffect[P, R]):
 
     async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Perform it inside a running node and give the receipt; errors and signals as for `Effect`."""
-        here(f"effect {self.tool!r}")
+        in_node(self.tool)
         return await self._perform_async(self.plan(*args, **kwargs))
 
     def sync(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The same from sync code."""
-        here(f"effect {self.tool!r}")
+        in_node(self.tool)
         return self._perform_sync(self.plan(*args, **kwargs))
 
     def lookup(
@@ -317,16 +332,6 @@ async def _as_coroutine(work: Callable[[], R]) -> R:
     return work()
 
 
-def _seen(found: Any) -> Seen[Any]:
-    if isinstance(found, (Found, NotFound, Pending, Unavailable)):
-        return cast("Seen[Any]", found)
-    return NotFound() if found is None else Found(found)
-
-
-def _barred_off(found: Any) -> Seen[Any]:
-    return NotFound(fenced=True) if found is None else _seen(found)
-
-
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -340,13 +345,20 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _checked(effect: FunctionEffect[Any, Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    valid = list(inspect.signature(cast("Any", effect).__wrapped__).parameters)
-    for name, parameter in inspect.signature(function).parameters.items():
+    wrapped = cast("Any", effect).__wrapped__
+    valid = list(inspect.signature(wrapped).parameters)
+    taken = inspect.signature(function).parameters
+    wrong = ""
+    for name, parameter in taken.items():
         if parameter.default is not HERE and name not in valid:
-            raise ConfigurationError(
-                f"the look-up of {effect.tool!r} takes {name!r}, which the effect does not.{nearest(name, valid)}",
-                component=effect.tool,
-                operation="declare",
-                details={"argument": name},
-            )
+            wrong = f"takes {name!r}, which the effect does not.{nearest(name, valid)}"
+    if not taken and valid:
+        wrong = f"takes none of its arguments, so it cannot tell one operation from another. It may take: {', '.join(valid)}"
+    kind = _hints(wrapped).get("return", Any)
+    if _hints(function).get("return") is bool and not says_bool(kind):
+        wrong = (
+            "returns bool: it is to return the receipt, or Found(receipt), of what is there, and None where nothing is"
+        )
+    if wrong:
+        raise ConfigurationError(f"the look-up of {effect.tool!r} {wrong}", component=effect.tool, operation="declare")
     return function
