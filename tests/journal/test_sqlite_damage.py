@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -37,18 +37,6 @@ from lawful.testing.conformance_kit import (
 )
 
 pytestmark = pytest.mark.unit
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "j.db"
-
-
-@pytest.fixture
-def journal(path: Path) -> Iterator[SQLiteJournal]:
-    made = SQLiteJournal(path)
-    yield made
-    made.close()
 
 
 def con(journal: SQLiteJournal) -> sqlite3.Connection:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,23 +14,19 @@ from lawful.core.errors import StoreError
 from lawful.journal.leases import owner_of, take
 from lawful.journal.records import Batch, Busy, Lease, PutCheckpoint
 from lawful.stores.sqlite import SQLiteJournal
-from lawful.testing.conformance_kit import Ids, checkpoint, events, fold, grow, later, operation, put
+from lawful.testing.conformance_kit import Ids, checkpoint, events, grow, later, operation, put
 from support.forks import Line, ended, fork, kill
+from support.journal_processes import (
+    child_that_outlives_the_parents_handle,
+    forks_while_a_thread_commits,
+    killed_while_stepping,
+    reached,
+    step_on,
+    warm_parent_and_children,
+)
 from support.torn import die_in_write, library
 
 pytestmark = pytest.mark.crash
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "j.db"
-
-
-@pytest.fixture
-def journal(path: Path) -> Iterator[SQLiteJournal]:
-    made = SQLiteJournal(path)
-    yield made
-    made.close()
 
 
 def sound(path: Path) -> bool:
@@ -44,54 +38,14 @@ def sound(path: Path) -> bool:
         con.close()
 
 
-def step_on(journal: SQLiteJournal, thread: str, *, durable: bool = False) -> int:
-    """Add the next checkpoint, with a snapshot every five; its step, once the commit is acknowledged."""
-    chain = journal.chain(thread)
-    tip = chain.tip if chain else None
-    step = tip.step + 1 if tip else 0
-    delta = f"<{step}>".encode()
-    row = checkpoint(
-        later(tip.id if tip else None),
-        tip.id if tip else None,
-        step=step,
-        delta=delta,
-        snapshot=(fold(chain) if chain else b"") + delta if step % 5 == 0 else None,
-    )
-    journal.commit(Batch(thread, (PutCheckpoint(row, tip.id if tip else None),), durable=durable))
-    return step
-
-
-def reached(journal: SQLiteJournal, thread: str) -> int:
-    """The newest step, whose state is checked."""
-    chain = journal.chain(thread)
-    if chain is None:
-        return -1
-    assert fold(chain) == b"".join(b"<%d>" % n for n in range(chain.tip.step + 1))
-    return chain.tip.step
-
-
 def test_what_was_acknowledged_outlives_a_kill(path: Path) -> None:
     """Killed at random times, over and over, on one file. Rows: S0-122, S1-K11."""
-    chance = random.Random(7)
-    SQLiteJournal(path).close()
-    for _ in range(12):
-        line = Line()
 
-        def work(line: Line = line) -> None:
-            journal = SQLiteJournal(path)
-            while True:
-                line.tell(step_on(journal, "t", durable=chance.random() < 0.2))
+    def opened() -> SQLiteJournal:
+        assert not path.exists() or sound(path)
+        return SQLiteJournal(path)
 
-        child = fork(work)
-        first = line.listen()
-        time.sleep(chance.random() * 0.03)
-        kill(child)
-        acknowledged = (line.rest() or [first])[-1]
-        assert sound(path)
-        journal = SQLiteJournal(path)
-        assert reached(journal, "t") in (acknowledged, acknowledged + 1)
-        assert step_on(journal, "t") > acknowledged
-        journal.close()
+    killed_while_stepping(opened, kills=12, within=0.03)
 
 
 @pytest.mark.skipif(library() is None, reason="SQLite is built into this Python; random kills are tested above")
@@ -202,81 +156,18 @@ def test_of_racing_processes_one_claims(path: Path) -> None:
 
 
 def test_a_child_of_a_warm_parent_writes_and_so_does_the_parent(journal: SQLiteJournal, path: Path) -> None:
-    grow(journal, "t", 5)
-    for n in range(4):
-
-        def work(n: int = n) -> None:
-            assert len(journal.history("t")) in (5 + 2 * n, 6 + 2 * n)  # the parent may have gone on
-            step_on(journal, f"child{n}")
-            heard: list[BaseException | None] = []
-            row = checkpoint(Ids()())
-            journal.submit(Batch(f"queued{n}", (PutCheckpoint(row),)), heard.append)
-            while not heard:
-                time.sleep(0.001)
-            assert heard == [None]
-            if n % 2:
-                journal.close()
-
-        child = fork(work)
-        journal.chain("t")
-        tip = journal.history("t")[0]
-        put(journal, "t", one := checkpoint(later(tip.id)))
-        assert ended(child) == 0
-        put(journal, "t", checkpoint(later(one.id)))
-        assert reached(journal, f"child{n}") == 0
-        assert len(journal.history(f"queued{n}")) == 1
-    assert len(journal.history("t")) == 13
+    warm_parent_and_children(journal, 4)
     assert sound(path)
 
 
 def test_forks_while_other_threads_commit(journal: SQLiteJournal, path: Path) -> None:
-    stop = threading.Event()
-    wrote: list[int] = []
-
-    def busy() -> None:
-        while not stop.is_set():
-            wrote.append(step_on(journal, "busy"))
-
-    writer = threading.Thread(target=busy)
-    writer.start()
-    children: list[int] = []
-    for n in range(8):
-        children.append(fork(lambda n=n: step_on(journal, f"child{n}")))
-        time.sleep(0.005)
-    codes = [ended(child) for child in children]
-    stop.set()
-    writer.join(20)
-    assert codes == [0] * 8
-    assert reached(journal, "busy") == wrote[-1]
-    assert [reached(journal, f"child{n}") for n in range(8)] == [0] * 8
+    forks_while_a_thread_commits(journal, 8)
     assert sound(path)
 
 
 def test_a_child_keeps_the_file_when_its_parent_lets_go(path: Path) -> None:
     """Whoever closes last folds the log into the file: the parent must not think that it is alone."""
-    journal = SQLiteJournal(path)
-    grow(journal, "t", 2)
-    ready, go = Line(), Line()
-
-    def work() -> None:
-        step_on(journal, "early")
-        ready.tell(1)
-        go.listen()
-        for _ in range(5):
-            step_on(journal, "late")
-
-    child = fork(work)
-    ready.listen()
-    step_on(journal, "parent")
-    journal.close()
-    again = SQLiteJournal(path)
-    step_on(again, "parent")
-    again.close()
-    go.tell(1)
-    assert ended(child) == 0
-    again = SQLiteJournal(path)
-    assert [reached(again, thread) for thread in ("early", "late", "parent")] == [0, 4, 1]
-    again.close()
+    child_that_outlives_the_parents_handle(lambda: SQLiteJournal(path))
     assert sound(path)
 
 

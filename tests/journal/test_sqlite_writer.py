@@ -9,7 +9,6 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +33,6 @@ from lawful.testing.conformance_kit import (
 )
 
 pytestmark = pytest.mark.unit
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "j.db"
-
-
-@pytest.fixture
-def journal(path: Path) -> Iterator[SQLiteJournal]:
-    made = SQLiteJournal(path)
-    yield made
-    made.close()
 
 
 def link(journal: SQLiteJournal) -> Link:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +12,18 @@ import pytest
 
 from lawful.journal.leases import owner_of
 from lawful.journal.port import EffectTx, Journal
-from lawful.journal.records import Batch, Busy, Lease, PutCheckpoint
-from lawful.testing.conformance_kit import Ids, checkpoint, events, fold, grow, later, operation, put
+from lawful.journal.records import Busy, Lease
+from lawful.testing.conformance_kit import events, grow, operation
 from support import children
 from support.forks import Line, ended, fork, kill
+from support.journal_processes import (
+    child_that_outlives_the_parents_handle,
+    forks_while_a_thread_commits,
+    killed_while_stepping,
+    reached,
+    step_on,
+    warm_parent_and_children,
+)
 from support.pg import PgServer, skipped
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, skipped]
@@ -30,32 +36,6 @@ def journal(pg: PgServer, schema: str) -> Iterator[Journal]:
     made = pg.journal(schema)
     yield made
     made.close()
-
-
-def step_on(journal: Journal, thread: str, *, durable: bool = False) -> int:
-    """Add the next checkpoint; its step, once the commit is acknowledged."""
-    chain = journal.chain(thread)
-    tip = chain.tip if chain else None
-    step = tip.step + 1 if tip else 0
-    delta = f"<{step}>".encode()
-    row = checkpoint(
-        later(tip.id if tip else None),
-        tip.id if tip else None,
-        step=step,
-        delta=delta,
-        snapshot=(fold(chain) if chain else b"") + delta if step % 5 == 0 else None,
-    )
-    journal.commit(Batch(thread, (PutCheckpoint(row, tip.id if tip else None),), durable=durable))
-    return step
-
-
-def reached(journal: Journal, thread: str) -> int:
-    """The newest step, whose state is checked."""
-    chain = journal.chain(thread)
-    if chain is None:
-        return -1
-    assert fold(chain) == b"".join(b"<%d>" % n for n in range(chain.tip.step + 1))
-    return chain.tip.step
 
 
 def run_crowd(pg: PgServer, schema: str, processes: int, threads: int, rounds: int) -> None:
@@ -95,24 +75,7 @@ def test_eight_processes_of_fifty_threads_lose_no_update(pg: PgServer, schema: s
 
 def test_what_was_acknowledged_outlives_a_kill(pg: PgServer, schema: str) -> None:
     """Killed at random times, over and over, on one schema. Rows: S0-123."""
-    chance = random.Random(7)
-    for _ in range(8):
-        line = Line()
-
-        def work(line: Line = line) -> None:
-            journal = pg.journal(schema)
-            while True:
-                line.tell(step_on(journal, "t", durable=chance.random() < 0.2))
-
-        child = fork(work)
-        first = line.listen()
-        time.sleep(chance.random() * 0.05)
-        kill(child)
-        acknowledged = (line.rest() or [first])[-1]
-        journal = pg.journal(schema, busy_timeout=20)
-        assert reached(journal, "t") in (acknowledged, acknowledged + 1)
-        assert step_on(journal, "t") > acknowledged
-        journal.close()
+    killed_while_stepping(lambda: pg.journal(schema, busy_timeout=20), kills=8, within=0.05)
 
 
 def test_a_process_killed_inside_a_transaction_leaves_nothing_and_blocks_nobody(
@@ -193,49 +156,11 @@ def test_a_process_that_stands_still_lets_others_go_on(pg: PgServer, schema: str
 
 
 def test_a_child_of_a_warm_parent_writes_and_so_does_the_parent(journal: Journal) -> None:
-    grow(journal, "t", 3)
-    for n in range(3):
-
-        def work(n: int = n) -> None:
-            assert len(journal.history("t")) >= 3
-            step_on(journal, f"child{n}")
-            heard: list[BaseException | None] = []
-            journal.submit(Batch(f"queued{n}", (PutCheckpoint(checkpoint(Ids()())),)), heard.append)
-            while not heard:
-                time.sleep(0.001)
-            assert heard == [None]
-            if n % 2:
-                journal.close()
-
-        child = fork(work)
-        tip = journal.history("t")[0]
-        put(journal, "t", checkpoint(later(tip.id), tip.id, delta=b"<x>"))
-        assert ended(child) == 0
-        assert reached(journal, f"child{n}") == 0
-        assert len(journal.history(f"queued{n}")) == 1
-    assert len(journal.history("t")) == 6
+    warm_parent_and_children(journal, 3)
 
 
 def test_forks_while_other_threads_commit(journal: Journal) -> None:
-    stop = threading.Event()
-    wrote: list[int] = []
-
-    def busy() -> None:
-        while not stop.is_set():
-            wrote.append(step_on(journal, "busy"))
-
-    writer = threading.Thread(target=busy)
-    writer.start()
-    kids: list[int] = []
-    for n in range(6):
-        kids.append(fork(lambda n=n: step_on(journal, f"child{n}")))
-        time.sleep(0.01)
-    codes = [ended(child) for child in kids]
-    stop.set()
-    writer.join(20)
-    assert codes == [0] * 6
-    assert reached(journal, "busy") == wrote[-1]
-    assert [reached(journal, f"child{n}") for n in range(6)] == [0] * 6
+    forks_while_a_thread_commits(journal, 6)
 
 
 def test_a_fork_inside_a_transaction_leaves_the_parent_unharmed(journal: Journal) -> None:
@@ -248,22 +173,4 @@ def test_a_fork_inside_a_transaction_leaves_the_parent_unharmed(journal: Journal
 
 
 def test_a_child_keeps_its_connections_when_its_parent_closes(pg: PgServer, schema: str) -> None:
-    journal = pg.journal(schema)
-    grow(journal, "t", 2)
-    ready, go = Line(), Line()
-
-    def work() -> None:
-        step_on(journal, "early")
-        ready.tell(1)
-        go.listen()
-        for _ in range(3):
-            step_on(journal, "late")
-
-    child = fork(work)
-    ready.listen()
-    journal.close()
-    go.tell(1)
-    assert ended(child) == 0
-    again = pg.journal(schema)
-    assert [reached(again, thread) for thread in ("early", "late")] == [0, 2]
-    again.close()
+    child_that_outlives_the_parents_handle(lambda: pg.journal(schema))
