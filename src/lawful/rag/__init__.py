@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from lawful.rag.split import TokenSplitter as TokenSplitter
     from lawful.rag.split_code import CodeSplitter as CodeSplitter
     from lawful.rag.split_markdown import MarkdownSplitter as MarkdownSplitter
+    from lawful.rag.tantivy_index import TantivyIndex as TantivyIndex
     from lawful.rag.vec_vectors import SQLiteVecVectors as SQLiteVecVectors
     from lawful.rag.web import Fetcher as Fetcher
 else:
@@ -71,6 +72,7 @@ else:
         "PgVectors": "lawful.rag.pg_vectors",
         "QdrantVectors": "lawful.rag.qdrant_vectors",
         "SparseIndex": "lawful.rag.sparse_index",
+        "TantivyIndex": "lawful.rag.tantivy_index",
         "MiniLMEmbedder": "lawful.rag.minilm",
         "CharacterSplitter": "lawful.rag.split",
         "RecursiveSplitter": "lawful.rag.split",

@@ -9,11 +9,12 @@ from array import array
 from collections.abc import Sequence
 from typing import Final
 
-from lawful.rag.documents import Hit, checked_id
+from lawful.rag.documents import Hit
+from lawful.rag.file_items import FileItems
 from lawful.rag.filters import Filter
 from lawful.rag.ports import Entry, VectorStore
 from lawful.rag.rows import Rows
-from lawful.rag.sqlite_file import IndexFile, opened, packed, some, unpacked
+from lawful.rag.sqlite_file import IndexFile, packed, unpacked
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS vector_item (
@@ -24,11 +25,14 @@ INSERT OR IGNORE INTO vector_state VALUES (1, NULL, 0)
 """
 
 
-class FileVectors(VectorStore):
+class FileVectors(FileItems, VectorStore):
     """Vectors in a file, read into memory when first searched and again after another process has written.
 
     Exact, and fit for some hundred thousand passages; numpy (extra ``dense``) makes its searches fast.
     """
+
+    table = "vector_item"
+    schema = _SCHEMA
 
     def __init__(
         self,
@@ -37,9 +41,7 @@ class FileVectors(VectorStore):
         scope: str = "local",
         dimensions: int | None = None,
     ) -> None:
-        self.scope = checked_id(scope)
-        self._file = opened(path)
-        self._file.prepare(_SCHEMA)
+        super().__init__(path, scope)
         self._gate = threading.Lock()
         self._rows: Rows | None = None
         self._version = -1
@@ -56,20 +58,6 @@ class FileVectors(VectorStore):
     def scoped(self, scope: str) -> FileVectors:
         return FileVectors(self._file, scope=scope)
 
-    def close(self) -> None:
-        self._file.close()
-
-    def ids(self) -> list[str]:
-        with self._file.reading() as con:
-            n = self._file.number(con, self.scope)
-            found = con.execute("SELECT id FROM vector_item WHERE scope = ?", (n,)).fetchall()
-        return sorted(id for (id,) in found)
-
-    def count(self) -> int:
-        with self._file.reading() as con:
-            n = self._file.number(con, self.scope)
-            return int(con.execute("SELECT count(*) FROM vector_item WHERE scope = ?", (n,)).fetchone()[0])
-
     def _upsert(self, entries: Sequence[Entry]) -> None:
         with self._file.writing() as con:
             n = self._file.number(con, self.scope, make=True)
@@ -83,29 +71,14 @@ class FileVectors(VectorStore):
                 ],
             )
 
-    def _delete(self, ids: Sequence[str]) -> int:
-        gone = 0
-        with self._file.writing() as con:
-            n = self._file.number(con, self.scope)
-            for part, marks in some(ids):
-                gone += con.execute(f"DELETE FROM vector_item WHERE scope = ? AND id IN ({marks})", (n, *part)).rowcount
-            if gone:
-                self._version_after(con)
+    def _remove(self, con: sqlite3.Connection, n: int, ids: Sequence[str]) -> int:
+        gone = super()._remove(con, n, ids)
+        if gone:
+            self._version_after(con)
         return gone
 
     def _version_after(self, con: sqlite3.Connection) -> None:
         con.execute("UPDATE vector_state SET version = version + 1")
-
-    def _present(self, ids: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        with self._file.reading() as con:
-            n = self._file.number(con, self.scope)
-            for part, marks in some(ids):
-                rows = con.execute(
-                    f"SELECT id, digest FROM vector_item WHERE scope = ? AND id IN ({marks})", (n, *part)
-                )
-                found.update(rows.fetchall())
-        return found
 
     def _search(self, vector: tuple[float, ...], k: int, filter: Filter | None) -> list[Hit]:
         with self._gate:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Final
 
-from lawful.core.errors import ConfigurationError, nearest
-from lawful.rag.documents import Hit, Passage, checked_id
+from lawful.core.errors import ConfigurationError
+from lawful.rag.documents import Hit, Passage
+from lawful.rag.file_items import FileItems
 from lawful.rag.filter_sql import columns, condition
 from lawful.rag.filters import Filter
 from lawful.rag.ports import SparseStore
-from lawful.rag.sqlite_file import IndexFile, opened, packed, some, unpacked
-
-Words = Literal["english", "plain", "trigram"]
+from lawful.rag.sparse_words import Words, checked_words, different, told
+from lawful.rag.sqlite_file import IndexFile, packed, some, unpacked
 
 TOKENIZERS: Final = {
     "english": "porter unicode61 remove_diacritics 2",
     "plain": "unicode61 remove_diacritics 2",
     "trigram": "trigram",
 }
-MOST_WORDS: Final = 64
-"""Different words of a query that are looked for; the rest is passed over."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS sparse_item (
     n INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id TEXT NOT NULL, digest TEXT NOT NULL, body BLOB NOT NULL,
@@ -33,26 +30,23 @@ CREATE TABLE IF NOT EXISTS sparse_field (
     PRIMARY KEY (item, name)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sparse_words (one INTEGER PRIMARY KEY CHECK (one = 1), kind TEXT NOT NULL)
 """
-_WORD: Final = re.compile(r"[^\W_]+")
 
 
-class SparseIndex(SparseStore):
+class SparseIndex(FileItems, SparseStore):
     """BM25 (k1 = 1.2, b = 0.75) over passages and their headings; each scope has word counts of its own.
 
     ``words``: "english" takes endings off (Porter), "plain" takes words as they are, "trigram" finds any part of three
     letters, for scripts without blanks. Raises: ConfigurationError, if the file was made with other ``words``.
     """
 
+    table = "sparse_item"
+    schema = _SCHEMA
+
     def __init__(
         self, path: IndexFile | str | os.PathLike[str] = ":memory:", *, scope: str = "local", words: Words = "english"
     ) -> None:
-        if words not in TOKENIZERS:
-            hint = nearest(str(words), TOKENIZERS)
-            raise ConfigurationError(f"words cannot be {words!r}.{hint}", component="rag", operation="sparse")
-        self.scope = checked_id(scope)
-        self.words: Words = words
-        self._file = opened(path)
-        self._file.prepare(_SCHEMA)
+        self.words: Words = checked_words(words)
+        super().__init__(path, scope)
         with self._file.writing() as con:
             con.execute("INSERT OR IGNORE INTO sparse_words VALUES (1, ?)", (words,))
             made: str = con.execute("SELECT kind FROM sparse_words").fetchone()[0]
@@ -64,20 +58,6 @@ class SparseIndex(SparseStore):
 
     def scoped(self, scope: str) -> SparseIndex:
         return SparseIndex(self._file, scope=scope, words=self.words)
-
-    def close(self) -> None:
-        self._file.close()
-
-    def ids(self) -> list[str]:
-        with self._file.reading() as con:
-            n = self._file.number(con, self.scope)
-            found = con.execute("SELECT id FROM sparse_item WHERE scope = ?", (n,)).fetchall()
-        return sorted(id for (id,) in found)
-
-    def count(self) -> int:
-        with self._file.reading() as con:
-            n = self._file.number(con, self.scope)
-            return int(con.execute("SELECT count(*) FROM sparse_item WHERE scope = ?", (n,)).fetchone()[0])
 
     def _upsert(self, passages: Sequence[Passage]) -> None:
         with self._file.writing() as con:
@@ -92,13 +72,9 @@ class SparseIndex(SparseStore):
                     "INSERT INTO sparse_item (scope, id, digest, body) VALUES (?, ?, ?, ?) RETURNING n",
                     (n, passage.id, passage.digest, packed(passage)),
                 ).fetchone()[0]
-                con.execute(f"INSERT INTO sparse_fts_{n} (rowid, told) VALUES (?, ?)", (row, _told(passage)))
+                con.execute(f"INSERT INTO sparse_fts_{n} (rowid, told) VALUES (?, ?)", (row, told(passage)))
                 fields = [(row, name, *columns(value)) for name, value in passage.metadata.items()]
                 con.executemany("INSERT INTO sparse_field VALUES (?, ?, ?, ?, ?)", fields)
-
-    def _delete(self, ids: Sequence[str]) -> int:
-        with self._file.writing() as con:
-            return self._remove(con, self._file.number(con, self.scope), ids)
 
     def _remove(self, con: sqlite3.Connection, n: int, ids: Sequence[str]) -> int:
         gone: list[tuple[int, bytes]] = []
@@ -110,22 +86,11 @@ class SparseIndex(SparseStore):
             # A table without content forgets a row only when it is told what stood there.
             con.execute(
                 f"INSERT INTO sparse_fts_{n} (sparse_fts_{n}, rowid, told) VALUES ('delete', ?, ?)",
-                (row, _told(unpacked(body, self._file.path))),
+                (row, told(unpacked(body, self._file.path))),
             )
             con.execute("DELETE FROM sparse_item WHERE n = ?", (row,))
             con.execute("DELETE FROM sparse_field WHERE item = ?", (row,))
         return len(gone)
-
-    def _present(self, ids: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        with self._file.reading() as con:
-            n = self._file.number(con, self.scope)
-            for part, marks in some(ids):
-                rows = con.execute(
-                    f"SELECT id, digest FROM sparse_item WHERE scope = ? AND id IN ({marks})", (n, *part)
-                )
-                found.update(rows.fetchall())
-        return found
 
     def _search(self, text: str, k: int, filter: Filter | None) -> list[Hit]:
         words = query(text)
@@ -147,11 +112,4 @@ class SparseIndex(SparseStore):
 
 def query(text: str) -> str:
     """The words of a text as a query for any of them; nothing in it is an operator of FTS5."""
-    words: dict[str, Any] = dict.fromkeys(word.lower() for word in _WORD.findall(text))
-    return " OR ".join(f'"{word}"' for word in list(words)[:MOST_WORDS])
-
-
-def _told(passage: Passage) -> str:
-    # Headings stand in the text where a piece begins with one; the others are said before it.
-    above = [header for header in passage.headers if header not in passage.text]
-    return "\n".join([*above, passage.text])
+    return " OR ".join(f'"{word}"' for word in different(text))
