@@ -14,7 +14,7 @@ from lawful.testing import check_laws
 from lawful.tools import Toolset, as_tool, tool
 from lawful.tools.facts import Facts, add_facts, learnt
 from lawful.tools.gates import EXTEND, GATES, Ask, Refuse, Rules, Ruling, Run, extension, rule_all
-from lawful.tools.tally import Tally, add_tally, counted
+from lawful.tools.tally import Tally, add_tally, args_digest, before, counted
 
 pytestmark = pytest.mark.unit
 
@@ -201,7 +201,14 @@ def test_counts_of_a_turn_add_up_and_a_new_turn_begins_anew() -> None:
     both = add_tally(one, counted([assistant(call(at="a"))], "t1"))
     assert (both.rounds, both.calls, both.named) == (2, 3, {"look": 3})
     assert both == counted([assistant(call(at="a"), call(at="b")), assistant(call(at="a"))], "t1")
-    assert both.without(assistant(call(at="a"))) == one
+    last = [call(at="a")]
+    past = before(both, last, [args_digest(each) for each in last])
+    for name in ("look", "other"):
+        assert past.of(name) == one.of(name)
+    for at in ("a", "b", "c"):
+        assert past.times(args_digest(call(at=at))) == one.times(args_digest(call(at=at)))
+    assert past.calls == one.calls
+    assert (one.most, both.most) == (1, 2)
     assert add_tally(both, one) == add_tally(one, both)
     new = Tally("t2", 1)
     assert add_tally(both, new) == new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, around, checked, hooked
 from lawful.agents.shape import Shape, shape_of
@@ -22,11 +22,12 @@ from lawful.models.port import ChatModel
 from lawful.models.recording import Recorded, reply_of, stored
 from lawful.models.values import Reply, Request, ToolSpec, Usage
 from lawful.tools.dispatch import OnError, Outcome, dispatch
-from lawful.tools.facts import Facts
+from lawful.tools.facts import NOTHING, Facts
 from lawful.tools.gates import Refuse, Rules, Ruling, rule_all
-from lawful.tools.tally import Tally, counted
+from lawful.tools.tally import Before, Tally, args_digest, before, counted
 from lawful.tools.toolset import Toolset
 
+_CALLS: Final = (ToolCall, InvalidToolCall)
 Remember = Callable[[Sequence[Message]], Awaitable[Sequence[Message]]]
 """Of the whole conversation, what the model is shown."""
 
@@ -142,18 +143,25 @@ class Loop:
         tally = _tally_of(state, messages, begin)
         self._stop_if_over(messages, facts, tally)
         turn = Turn(messages, facts, self.name, tally.rounds + 1)
-        added = await hooked(self.middleware, "before_agent", turn) if turn.round == 1 else []
-        added += await hooked(self.middleware, "before_model", grown(turn, added))
+        added = await self._before(turn) if self.middleware else []
         reply = await self.ask_model(await self._ask(grown(turn, added), state.get("usage", Usage())))
         message = reply.message if reply.message.id is not None else reply.message.named(fresh_id())
-        seen = grown(turn, [*added, message])
-        after = await hooked(self.middleware, "after_model", seen, reply)
-        told = None if message.calls or _broken(message) else self._told_unfit(message, seen.messages)
-        if told is None and not message.calls and not _broken(message):
-            after += await hooked(self.middleware, "after_agent", seen, reply)
+        seen = grown(turn, [*added, message]) if self.middleware or self.shape is not None else turn
+        calls = bool(message.calls) or _broken(message)
+        told = None if calls else self._told_unfit(message, seen.messages)
+        after = await self._after(seen, reply, calls or told is not None) if self.middleware else []
         counts = counted([message], messages[begin].id or "", begin, len(messages))
         out = [*added, message, *after, *([told] if told else [])]
         return {"messages": out, "usage": reply.usage, "tally": counts}
+
+    async def _before(self, turn: Turn) -> list[Message]:
+        added = await hooked(self.middleware, "before_agent", turn) if turn.round == 1 else []
+        return added + await hooked(self.middleware, "before_model", grown(turn, added))
+
+    async def _after(self, seen: Turn, reply: Reply, more: bool) -> list[Message]:
+        """``more``: the turn does not end with this reply."""
+        added = await hooked(self.middleware, "after_model", seen, reply)
+        return added if more else added + await hooked(self.middleware, "after_agent", seen, reply)
 
     async def _ask(self, turn: Turn, usage: Usage) -> ModelAsk:
         shown = turn.messages if self.memory is None else await self.memory(turn.messages)
@@ -169,12 +177,12 @@ class Loop:
             raise _over(
                 self.name, "agent_rounds", f"{done} answers without coming to an end: the limit is {self.max_rounds}"
             )
-        if max(tally.alike.values(), default=0) < self.rules.repeats[2]:
+        if tally.most < self.rules.repeats[2]:
             return  # only a circle ends a turn, and none can have gone round so often
         at = last_answer(messages) if done else None
         if at is None:
             return
-        for ruling in self._rulings(messages[at], tally, facts):
+        for ruling in self._rulings(messages[at], tally, facts)[0]:
             if isinstance(ruling, Refuse) and ruling.ends_turn:
                 raise _over(self.name, "agent_loop", ruling.message)
 
@@ -216,20 +224,22 @@ class Loop:
         if not calls:
             return END
         facts, tally = state.get("facts", Facts()), state.get("tally", Tally())
-        rulings = self._rulings(messages[at], tally, facts)
+        rulings, past = self._rulings(messages[at], tally, facts)
         if not len(self.tools):
             raise ConfigurationError(
                 f"the model called {calls[0].name!r}, but this agent has no tools",
                 component=self.name,
                 operation="model",
             )
-        past = tally.without(messages[at])
-        made, all_made = Counter(past.named), past.calls
+        made: Counter[str] = Counter()
+        all_made = past.calls
         sends: list[Send] = []
         for call, ruling in zip(calls, rulings, strict=True):
             made[call.name] += 1
             all_made += 1
-            task = ToolTask(call=call, ruling=ruling, facts=facts, nth=made[call.name], nth_of_all=all_made)
+            task = ToolTask(
+                call=call, ruling=ruling, facts=facts, nth=past.of(call.name) + made[call.name], nth_of_all=all_made
+            )
             sends.append(Send("tool", task))
         return sends
 
@@ -240,10 +250,12 @@ class Loop:
         ends = any(one is not None and one.ends_turn for one in (self.tools.get(call.name) for call in calls))
         return END if ends else "model"
 
-    def _rulings(self, answer: Message, tally: Tally, facts: Facts) -> list[Ruling]:
-        """What the gates say of the newest answer's calls; ``tally`` counts it too."""
-        blocks = [block for block in answer.content if isinstance(block, ToolCall | InvalidToolCall)]
-        return rule_all(blocks, self.tools, facts, self.rules, tally.without(answer))
+    def _rulings(self, answer: Message, tally: Tally, facts: Facts) -> tuple[list[Ruling], Before]:
+        """What the gates say of the newest answer's calls, and the counts before it; ``tally`` counts it too."""
+        blocks = [block for block in answer.content if isinstance(block, _CALLS)]
+        digests = [args_digest(block) if isinstance(block, ToolCall) else "" for block in blocks]
+        past = before(tally, blocks, digests)
+        return rule_all(blocks, self.tools, facts, self.rules, past, digests), past
 
     # A tool
 
@@ -261,7 +273,8 @@ class Loop:
                 state["nth_of_all"],
             )
         )
-        return {"messages": [outcome.message.named(f"{call.id}:result")], "facts": outcome.facts}
+        told = [outcome.message.named(f"{call.id}:result")]
+        return {"messages": told} if outcome.facts == NOTHING else {"messages": told, "facts": outcome.facts}
 
     async def _call_tool(self, ask: ToolAsk) -> Outcome:
         return await dispatch(ask.call, ask.ruling, self.tools, self.rules, ask.facts, self.on_error)
@@ -280,9 +293,12 @@ async def _call_model(ask: ModelAsk) -> Reply:
     model, request = ask.model, ask.request
     if isinstance(model, Recorded):
         return await model.ainvoke(request)
-    last = request.messages[-1].text if request.messages else ""
-    told = f"{model.component_id}\x1f{len(request.messages)}\x1f{last}\x1f{[tool.name for tool in request.tools]}"
-    digest = hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def digest() -> str:
+        last = request.messages[-1].text if request.messages else ""
+        told = f"{model.component_id}\x1f{len(request.messages)}\x1f{last}\x1f{[tool.name for tool in request.tools]}"
+        return hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
     return await anoted(current_task.get(), "model", digest, lambda: model.ainvoke(request), stored, reply_of)
 
 
@@ -298,7 +314,7 @@ def all_calls(message: Message) -> list[ToolCall]:
 
 
 def _broken(message: Message) -> bool:
-    return any(isinstance(block, InvalidToolCall) for block in message.content)
+    return any(type(block) is InvalidToolCall for block in message.content)
 
 
 def grown(turn: Turn, added: Sequence[Message]) -> Turn:

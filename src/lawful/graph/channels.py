@@ -225,12 +225,18 @@ class BinaryOperatorAggregate(Channel):
         return () if is_list and _concrete(self.typ) is tuple else cast("Any", made)
 
     def update(self, stored: Any, writes: Sequence[Any]) -> Any:
+        operator = self._merge
+        if len(writes) == 1:
+            is_over, new = overwritten(writes[0])
+            if is_over:
+                return new
+            if self._pure:
+                return new if stored is MISSING else operator(stored, new)
         over = [new for is_over, new in map(overwritten, writes) if is_over]
         if len(over) > 1:
             raise InvalidUpdateError("Can receive only one Overwrite value per super-step.")
         if over:
             return over[0]
-        operator = self._merge
         if not self._pure and writes and type(stored) in _MUTABLE:
             stored = stored.copy()
         for write in writes:

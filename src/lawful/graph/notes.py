@@ -55,20 +55,22 @@ def known(task: Task, what: str) -> Any:
 async def anoted(
     slot: Slot | None,
     what: str,
-    asked: str,
+    digest: Callable[[], str],
     ask: Callable[[], Awaitable[T]],
     dump: Callable[[T], Any],
     load: Callable[[Any], T],
     *,
     again: bool = True,
 ) -> T:
-    """What somebody answered when this place of the run asked its k-th ``what``; ``asked`` is a digest of the request.
+    """What somebody answered when this place of the run asked its k-th ``what``; ``digest`` gives a digest of the request,
+    and is not asked where nothing is kept.
 
     With ``again`` a node that runs again gets that too, unless it asks something else; a replay always does, failures
     included. Raises: ReplayGap, in a replay whose record has no answer, or one to another request.
     """
     if not isinstance(slot, Task) or slot.base.recorder is None:
         return await ask()
+    asked = digest()
     key = f"{what}:{slot.count(f'note:{what}')}"
     if recorded_in(slot.run) is not None:
         return load(_replayed(slot, key, asked))

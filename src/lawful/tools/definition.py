@@ -17,6 +17,7 @@ from lawful.effects.effect import Effect, type_arguments
 from lawful.effects.short import FunctionEffect
 from lawful.graph.signature import is_async, name_of
 from lawful.tools.docstring import read_docstring
+from lawful.tools.fitted import hold, take
 from lawful.tools.signature import Arguments, arguments_from, arguments_of
 from lawful.tools.traits import Risk, Traits, telling_word
 
@@ -65,9 +66,16 @@ class Tool(Generic[P, R]):
         """The arguments as the function takes them. Raises: ValidationError; nothing runs."""
         return self.arguments.check(self.name, given)
 
+    def ruled(self, given: Mapping[str, Any]) -> None:
+        """Check the arguments for a call that may follow: `acall` with the same object takes what was made of them."""
+        hold(given, self.arguments, self.checked(given))
+
     async def acall(self, call: ToolCall) -> Any:
-        """Check the arguments and run; what the function raises is raised. Sync functions run in a thread."""
-        checked = self.checked(call.args)
+        """Check the arguments, unless `ruled` has, and run; what the function raises is raised. Sync functions run in a
+        thread.
+        """
+        known = take(call.args, self.arguments)
+        checked = self.checked(call.args) if known is None else known
         extra = self.arguments.inject(current_task.get(), call)
         work = cast("Any", self.function)
         if is_async(work) or self.effect is not None:

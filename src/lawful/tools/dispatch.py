@@ -129,7 +129,10 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
         state, output, facts, source = kept
         return Outcome(call.settled(state, output), facts, artifact=output, source=source)
 
-    digest = hashlib.blake2b(msgspec.json.encode([call.name, call.args], order="sorted"), digest_size=16).hexdigest()
+    def digest() -> str:
+        told = msgspec.json.encode([call.name, call.args], order="sorted")
+        return hashlib.blake2b(told, digest_size=16).hexdigest()
+
     what, slot = f"tool {call.id}", current_task.get()
     return await anoted(slot, what, digest, lambda: _ran(call, tool, on_error), _kept, load, again=False)
 

@@ -17,7 +17,8 @@ from lawful.core.errors import ConfigurationError, ValidationError, nearest
 from lawful.core.messages import InvalidToolCall, ToolCall
 from lawful.tools.definition import AnyTool
 from lawful.tools.facts import Facts
-from lawful.tools.tally import Tally, args_digest
+from lawful.tools.fitted import take
+from lawful.tools.tally import Before, Tally, args_digest
 from lawful.tools.toolset import Toolset
 
 EXTEND: Final = "request_extended_budget"
@@ -115,7 +116,7 @@ def fitting(case: Case) -> Refuse | None:
     """Its arguments fit its schema."""
     assert case.tool is not None
     try:
-        case.tool.checked(case.call.args)
+        case.tool.ruled(case.call.args)
     except ValidationError as error:
         return Refuse("arguments", f"{error.message} Nothing was run; call it again with arguments that fit.")
     return None
@@ -171,7 +172,14 @@ GATES: Final[tuple[Gate, ...]] = (known, fitting, within_budget, not_circling, n
 
 
 def rule(case: Case) -> Ruling:
-    """What becomes of one call."""
+    """What becomes of one call. The checked arguments of one that may run are kept for it."""
+    found = _ruled(case)
+    if case.tool is not None and not isinstance(found, Run):
+        take(case.call.args, case.tool.arguments)
+    return found
+
+
+def _ruled(case: Case) -> Ruling:
     reasons: list[str] = []
     for gate in GATES:
         said = gate(case)
@@ -188,14 +196,15 @@ def rule_all(
     tools: Toolset,
     facts: Facts,
     rules: Rules,
-    past: Tally = Tally(),
+    past: Tally | Before = Tally(),
+    digests: Sequence[str] | None = None,
 ) -> list[Ruling]:
-    """What becomes of each call of one model answer, in order; ``past`` counts the turn before that answer. Nothing has
-    run when all are ruled."""
+    """What becomes of each call of one model answer, in order; ``past`` counts the turn before that answer, ``digests`` are
+    those of the calls where they are known. Nothing has run when all are ruled."""
     alike: Counter[str] = Counter()
-    before = past.calls - past.named.get(EXTEND, 0)
+    before = past.calls - past.of(EXTEND)
     out: list[Ruling] = []
-    for call in calls:
+    for at, call in enumerate(calls):
         if isinstance(call, InvalidToolCall):
             out.append(
                 Refuse(
@@ -204,9 +213,9 @@ def rule_all(
                 )
             )
             continue
-        own = args_digest(call)
+        own = args_digest(call) if digests is None else digests[at]
         alike[own] += 1
-        times = alike[own] + past.alike.get(own, 0)
+        times = alike[own] + past.times(own)
         made = rule(Case(call, tools.get(call.name), tools, facts, rules, before, times, own))
         out.append(made)
         if not isinstance(made, Refuse) and call.name != EXTEND:

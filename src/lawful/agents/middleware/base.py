@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct, field
 
 from lawful.core.errors import ConfigurationError
 from lawful.core.messages import Message, ToolCall
@@ -24,8 +25,7 @@ Answer = TypeVar("Answer")
 Handler: TypeAlias = Callable[[Ask], Awaitable[Answer]]
 
 
-@dataclass(frozen=True)
-class ModelAsk:
+class ModelAsk(Struct, frozen=True):
     """One call of the model that is about to be made."""
 
     model: ChatModel[Any]
@@ -43,11 +43,10 @@ class ModelAsk:
 
     def override(self, **changes: Any) -> ModelAsk:
         """The same with other fields. Raises: TypeError for unknown ones."""
-        return dataclasses.replace(self, **changes)
+        return msgspec.structs.replace(self, **changes)
 
 
-@dataclass(frozen=True)
-class ToolAsk:
+class ToolAsk(Struct, frozen=True):
     """One tool call that is about to be carried out, with what the gates said of it."""
 
     call: ToolCall
@@ -63,15 +62,14 @@ class ToolAsk:
 
     def override(self, **changes: Any) -> ToolAsk:
         """The same with other fields. Raises: TypeError for unknown ones."""
-        return dataclasses.replace(self, **changes)
+        return msgspec.structs.replace(self, **changes)
 
 
 ModelHandler: TypeAlias = Callable[[ModelAsk], Awaitable[Reply]]
 ToolHandler: TypeAlias = Callable[[ToolAsk], Awaitable[Outcome]]
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """What the hooks before and after see."""
 
     messages: Sequence[Message]
@@ -202,7 +200,7 @@ async def hooked(stack: Sequence[Middleware], hook: str, turn: Turn, *more: Any)
         if not overrides(one, hook):
             continue
         try:
-            said = await getattr(one, hook)(dataclasses.replace(turn, messages=[*turn.messages, *added]), *more)
+            said = await getattr(one, hook)(msgspec.structs.replace(turn, messages=[*turn.messages, *added]), *more)
         except Exception as error:
             if one.gate:
                 raise
