@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import enum
 import re
-import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -35,6 +34,7 @@ from hypothesis import strategies as st
 
 from lawful.core.check import Check, compile_check
 from lawful.core.errors import ConfigurationError
+from support.children import fresh
 from support.exact import cases
 
 pytestmark = pytest.mark.unit
@@ -406,17 +406,8 @@ def test_one_check_serves_many_values_without_growing() -> None:
 
 
 def test_pydantic_is_imported_only_for_its_own_types() -> None:
-    import subprocess
-
     program = (
         "import sys; from lawful.core.check import compile_check as c;"
         "c(dict[str, list[int]])({'a': [1]}); print('pydantic' in sys.modules)"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout.strip() == "False"
+    assert fresh(program).strip() == "False"

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from lawful.core import codec
 from lawful.core.errors import CorruptRecord, UnknownType
 from lawful.core.questions import Question
+from support.children import fresh
 
 pytestmark = pytest.mark.unit
 
@@ -236,11 +237,4 @@ def test_reading_does_not_touch_the_environment_or_the_network() -> None:
         "codec.decode(blob);"
         "print([e for e in heard if not e.startswith('object')])"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout.strip() == "[]"
+    assert fresh(program).strip() == "[]"

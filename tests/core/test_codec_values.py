@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections import Counter, OrderedDict, deque
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -19,6 +17,7 @@ from hypothesis import strategies as st
 
 from lawful.core import codec
 from lawful.core.errors import ValidationError
+from support.children import fresh
 from support.exact import cases, exact
 
 pytestmark = pytest.mark.unit
@@ -276,17 +275,7 @@ def test_equal_sets_give_equal_bytes_in_every_process() -> None:
     program = (
         "from lawful.core import codec;print(codec.encode([{'b','a','c','dd'}, frozenset({1, 'x', (2, 'y')})]).hex())"
     )
-    out = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(out) == 1
+    assert len({fresh(program, PYTHONHASHSEED=seed) for seed in ("1", "2")}) == 1
 
 
 def test_importing_the_codec_and_the_checker_stays_light() -> None:
@@ -294,14 +283,7 @@ def test_importing_the_codec_and_the_checker_stays_light() -> None:
         "import sys, lawful.core.codec, lawful.core.check;"
         "print([m for m in ('pydantic', 'asyncio', 'dataclasses', 'zoneinfo', 'difflib', 'pickle') if m in sys.modules])"
     )
-    told = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert told.strip() == "[]"
+    assert fresh(program).strip() == "[]"
 
 
 def test_sets_of_sets_are_compared_without_an_order() -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ import pytest
 import lawful
 from lawful.core.errors import ConfigurationError
 from lawful.core.lazy import face, late
+from support.children import fresh
 
 pytestmark = pytest.mark.unit
 
@@ -21,9 +19,7 @@ NAMES: list[str] = vars(lawful)["__all__"]
 
 
 def in_a_fresh_process(program: str) -> str:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    ran = subprocess.run([sys.executable, "-S", "-c", program], env=env, capture_output=True, text=True, check=True)
-    return ran.stdout
+    return fresh(program, flags=("-S",))
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import operator
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +33,7 @@ from lawful.core.reducers import (
 )
 from lawful.testing import LawBroken, check_laws
 from lawful.testing.strategies import json_values
+from support.children import fresh
 
 pytestmark = [pytest.mark.unit, pytest.mark.property]
 
@@ -272,11 +270,7 @@ def test_ids_are_equal_in_another_process() -> None:
         "fns = [append, operator.add, functools.partial(operator.add, 'x'), combine(a=append, b=maximum), object().__eq__]\n"
         "print([reducer_id(fn) for fn in fns])"
     )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    runs = {
-        subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    }
+    runs = {fresh(program) for _ in range(2)}
     assert len(runs) == 1
     assert "0x" not in runs.pop()
 

@@ -9,7 +9,7 @@ import pytest
 from lawful import START, Command, Send, StateGraph, interrupt
 from lawful.core.errors import InvalidUpdateError
 from lawful.journal.port import Journal
-from support.graphs import Drive, concat, on
+from support.graphs import Drive, concat, mark, on
 
 pytestmark = pytest.mark.unit
 
@@ -17,14 +17,6 @@ pytestmark = pytest.mark.unit
 class State(TypedDict, total=False):
     trail: Annotated[list[str], concat]
     answer: str
-
-
-def mark(name: str) -> Any:
-    def body(state: State) -> State:
-        return {"trail": [name]}
-
-    body.__name__ = name
-    return body
 
 
 def asking(journal: Journal, strict: bool, **options: Any) -> Any:

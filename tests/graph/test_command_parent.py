@@ -10,7 +10,7 @@ from lawful import START, Command, Failed, Send, StateGraph
 from lawful.core.errors import Failure
 from lawful.core.signals import ParentCommand
 from lawful.journal.port import Journal
-from support.graphs import Drive, concat, on
+from support.graphs import Drive, concat, mark, on
 
 pytestmark = pytest.mark.unit
 
@@ -18,14 +18,6 @@ pytestmark = pytest.mark.unit
 class State(TypedDict, total=False):
     trail: Annotated[list[str], concat]
     answer: str
-
-
-def mark(name: str) -> Any:
-    def body(state: State) -> State:
-        return {"trail": [name]}
-
-    body.__name__ = name
-    return body
 
 
 def speaking(command: Any, strict: bool, **options: Any) -> Any:

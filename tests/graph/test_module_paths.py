@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lawful.core.errors import ConfigurationError
+from support.children import fresh
 from support.tree import ROOT, environment
 
 pytestmark = pytest.mark.unit
@@ -54,8 +55,7 @@ def test_the_faces_are_light() -> None:
     code += (
         "; print([m for m in ('asyncio', 'pydantic', 'sqlite3', 'inspect', 'concurrent.futures') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
-    assert done.stdout.strip() == "[]", done.stderr
+    assert fresh(code).strip() == "[]"
 
 
 PROGRAM = """

@@ -642,12 +642,8 @@ async def test_a_reader_that_waits_stops_the_run(journal: Journal) -> None:
     assert (count, calls.of("turn")) == (300, 300)
 
 
-async def test_leaving_the_stream_cancels_the_running_nodes(journal: Journal) -> None:
-    """Within a second; finished steps are stored, the thread can be used at once.
-
-    Rules: 181. Rows: S0-054. Cases: A12
-    """
-    calls = Calls()
+def first_then_endless(calls: Calls, journal: Journal | None = None) -> Any:
+    """A node that ends, then one that says "in" and waits; how often that was cancelled is counted."""
 
     async def first(state: Log) -> Log:
         return {"log": ["first"]}
@@ -662,7 +658,16 @@ async def test_leaving_the_stream_cancels_the_running_nodes(journal: Journal) ->
 
     builder: Any = StateGraph(Log)
     builder.add_node("first", first).add_node("endless", endless).add_edge(START, "first").add_edge("first", "endless")
-    graph = builder.compile(checkpointer=journal)
+    return builder.compile(checkpointer=journal)
+
+
+async def test_leaving_the_stream_cancels_the_running_nodes(journal: Journal) -> None:
+    """Within a second; finished steps are stored, the thread can be used at once.
+
+    Rules: 181. Rows: S0-054. Cases: A12
+    """
+    calls = Calls()
+    graph = first_then_endless(calls, journal)
     began = time.monotonic()
     async with graph.astream({"log": []}, on("t"), stream_mode="custom") as events:
         async for event in events:
@@ -682,21 +687,7 @@ async def test_closing_the_iterator_cancels_the_running_nodes() -> None:
     Rules: 181. Rows: S0-054
     """
     calls = Calls()
-
-    async def first(state: Log) -> Log:
-        return {"log": ["first"]}
-
-    async def endless(state: Log) -> Log:
-        get_stream_writer()("in")
-        try:
-            await asyncio.sleep(60)
-        finally:
-            calls("cancelled")
-        return {"log": ["never"]}
-
-    builder: Any = StateGraph(Log)
-    builder.add_node("first", first).add_node("endless", endless).add_edge(START, "first").add_edge("first", "endless")
-    graph = builder.compile()
+    graph = first_then_endless(calls)
     events = graph.astream({"log": []}, stream_mode="custom")
     async for _ in events:
         break

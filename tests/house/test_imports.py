@@ -6,8 +6,6 @@ import ast
 import importlib
 import json
 import pkgutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -19,7 +17,7 @@ import lawful
 import lawful.effects
 import lawful.graph
 from lawful.core.errors import ConfigurationError
-from support.tree import environment
+from support.children import fresh
 
 pytestmark = pytest.mark.unit
 
@@ -34,9 +32,7 @@ def _loaded(code: str) -> set[str]:
     script = (
         f"import sys, json\nbefore = set(sys.modules)\n{code}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout))
+    return set(json.loads(fresh(script)))
 
 
 def test_importing_the_library_loads_nothing_heavy() -> None:

@@ -33,9 +33,7 @@ class TestSQLiteInMemory(JournalConformance):
 
 
 class TestSQLiteFile(JournalConformance):
-    """Rows: S0-120, S0-122, S1-K03, S1-K04, S1-K05, S1-K07, S1-041. Rules: 74, 84."""
-
-    """In a file. Rows: S0-120, S1-K04, S1-K05, S1-K03."""
+    """In a file. Rows: S0-120, S0-122, S1-K03, S1-K04, S1-K05, S1-K07, S1-041. Rules: 74, 84."""
 
     @pytest.fixture(autouse=True)
     def _folder(self) -> Iterator[None]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -22,7 +20,7 @@ from lawful.core.llm_errors import (
 )
 from lawful.core.retry import RetryPolicy, next_delay, retry_after
 from lawful.models.failures import broken, redacted, refused
-from support.tree import environment
+from support.children import fresh
 
 pytestmark = pytest.mark.unit
 
@@ -128,5 +126,4 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_asks_by_a_portal_of_its_own() -> None:
-    done = subprocess.run([sys.executable, "-c", FORKS], env=environment(), capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    assert fresh(FORKS, flags=("-W", "ignore")) == ""

@@ -38,8 +38,9 @@ from lawful.testing.graphs import (
     plan_of,
     plans,
 )
-from support.crash_cuts import DRIVERS, PLACES, Driver, cut_at_write, touching, within
+from support.crash_cuts import DRIVERS, PLACES, Driver, cut_at_write, touching
 from support.graphs import driving, on
+from support.pausing import within
 
 pytestmark = pytest.mark.property
 

@@ -1,10 +1,11 @@
-"""Running a helper script of these tests in a process of its own."""
+"""Running a helper script of these tests, or a few lines of code, in a process of its own."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -33,3 +34,17 @@ def finish(child: subprocess.Popen[str], *, code: int | None = 0, seconds: float
 def run(script: Path, *arguments: str, code: int | None = 0, paths: tuple[Path, ...] = ()) -> str:
     """Both."""
     return finish(start(script, *arguments, paths=paths), code=code)
+
+
+def fresh(code: str, *arguments: str, flags: Sequence[str] = (), seconds: float = 60, **environment: str) -> str:
+    """What ``code`` prints in a new interpreter that finds what this one finds; it must end well and complain of nothing."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    ran = subprocess.run(
+        [sys.executable, *flags, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout

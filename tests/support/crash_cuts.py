@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -63,22 +62,6 @@ def cut_at_write(make: Make, given: Any, driver: Driver, n: int, place: Place, f
         if file is not None:
             for path in file.parent.glob(f"{file.name}*"):
                 path.unlink()
-
-
-@contextlib.contextmanager
-def within(seconds: float) -> Generator[None]:
-    """Raise TimeoutError in the main thread where what is done here hangs; wakes it from Python's own waits too."""
-
-    def late(number: int, frame: Any) -> None:
-        raise TimeoutError(f"not done within {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def touching(n: int) -> Callable[[str], None]:

@@ -282,6 +282,16 @@ def concat(left: list[str], right: list[str]) -> list[str]:
     return left + right
 
 
+def mark(name: str) -> Any:
+    """A node that adds its name to the key ``trail``."""
+
+    def body(state: Any) -> Any:
+        return {"trail": [name]}
+
+    body.__name__ = name
+    return body
+
+
 def total(left: int, right: int) -> int:
     """Their sum."""
     return left + right

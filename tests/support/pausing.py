@@ -110,7 +110,7 @@ def until(met: Callable[[], bool], seconds: float = 3.0) -> bool:
 
 @contextlib.contextmanager
 def within(seconds: float) -> Generator[None]:
-    """Fail a test whose main thread would otherwise go round for ever."""
+    """Raise TimeoutError in the main thread where what is done here hangs; wakes it from Python's own waits too."""
 
     def too_long(signum: int, frame: object) -> None:
         raise TimeoutError(f"not done within {seconds} s")
