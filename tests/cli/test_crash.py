@@ -94,7 +94,7 @@ def test_the_rivals_plain_retry_makes_two(place: Place) -> None:
 def test_a_branch_that_moves_after_the_approval_is_not_published(place: Place) -> None:
     """Rows: S2-043, S2-045"""
     ran = place.run("demo", "--test", "true", "--yes", "--moved")
-    assert (ran.code, ran.error) == (1, "effect_denied")
+    assert (ran.code, ran.error) == (1, "effect_stale")
     assert "the claim is refused" in ran.err
     assert (place.commits(), place.pulls()) == (2, 0)
     assert states(place) == [("Succeeded", 1), ("Cancelled", 0)]

@@ -19,11 +19,13 @@ from lawful.core.errors import NetworkError, ValidationError
 from lawful.core.secret import Secret
 from lawful.effects import (
     Conflicted,
+    Denied,
     EffectContext,
     Intent,
     Ledger,
     Outcome,
     Refused,
+    RevisionMoved,
     Succeeded,
     Unknown,
 )
@@ -72,6 +74,7 @@ PULL = OpenPull("acme/shop", "fix", "main", "Fix it", "c0ffee")
 def forge(tmp_path: Path) -> Iterator[Forge]:
     """As GitHub: a second open one for the same branch is refused."""
     with Forge(tmp_path / "forge", one_open=True) as server, running(server):
+        server.heads["acme/shop/fix"] = PULL.revision
         yield server
 
 
@@ -116,13 +119,38 @@ def test_a_pull_request_that_is_not_found_is_not_opened_again(forge: Forge) -> N
     assert (Cut.sent, forge.pulls("acme/shop", "")) == (1, [])
 
 
+@pytest.mark.parametrize("present", ["badcafe", None])
+def test_a_branch_that_has_moved_since_it_was_approved_is_not_published(forge: Forge, present: str | None) -> None:
+    """Rows: S2-045"""
+    forge.heads = {} if present is None else {"acme/shop/fix": present}
+    effect, journal = pull_request(forge), MemoryJournal()
+    assert done(effect.plan(PULL), journal) == RevisionMoved(
+        "github.pull_request:acme/shop:fix@c0ffee", "c0ffee", present
+    )
+    assert forge.pulls("acme/shop", "") == []
+    forge.heads["acme/shop/fix"] = PULL.revision
+    assert isinstance(done(effect.plan(PULL), journal), Succeeded)
+
+
 def test_a_forge_that_knows_the_token_not_or_is_not_there(forge: Forge) -> None:
-    outcome = done(PullRequest(Secret("another token"), forge.url).plan(PULL))
+    """The branch cannot be read then, so nothing is claimed."""
+    for effect in (PullRequest(Secret("another token"), forge.url), PullRequest(Secret("t"), "http://127.0.0.1:9")):
+        outcome = done(effect.plan(PULL))
+        assert isinstance(outcome, Denied)
+        assert not outcome.lasting
+        assert "revision cannot be read" in outcome.reason
+
+
+def test_a_forge_that_takes_no_more_refuses(forge: Forge) -> None:
+    class Late(PullRequest):
+        async def current_revision(self, command: OpenPull, ctx: EffectContext) -> str | None:
+            seen = await super().current_revision(command, ctx)
+            forge.token = "another"
+            return seen
+
+    outcome = done(Late(Secret(forge.token), forge.url).plan(PULL))
     assert isinstance(outcome, Refused)
     assert outcome.code == "401"
-    outcome = done(PullRequest(Secret(forge.token), "http://127.0.0.1:9").plan(PULL))
-    assert isinstance(outcome, Refused)
-    assert outcome.retryable
 
 
 def test_a_forge_knows_a_repeat_by_its_key_and_takes_two_without_one(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ _FIELDS = ("title", "head", "base", "body")
 class Forge(ThreadingHTTPServer):
     """Serves ``folder`` on a free port of the loopback interface.
 
-    Its API is a part of GitHub's: ``POST`` and ``GET /repos/OWNER/NAME/pulls``. Unlike GitHub it takes a second open pull
+    Its API is a part of GitHub's: ``POST`` and ``GET /repos/OWNER/NAME/pulls``, and ``GET .../git/ref/heads/BRANCH`` for
+    the branches that it was told of in `heads`. Unlike GitHub it takes a second open pull
     request for the same branch, as most things in the world are taken twice; with ``one_open`` it refuses (422) as GitHub
     does. An ``Idempotency-Key`` is honoured where one is sent.
     """
@@ -54,6 +55,8 @@ class Forge(ThreadingHTTPServer):
         self.idle = idle
         self.token = secrets.token_hex(16)
         self.seen = time.monotonic()
+        self.heads: dict[str, str] = {}
+        """Commits by "OWNER/NAME/BRANCH"."""
         with closing(self.opened()) as con:
             con.executescript(_TABLES)
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -150,6 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
         place = urlsplit(self.path)
         if place.path == "/" and self._known():
             self._answer(200, {"forge": str(self.server.folder)})
+        elif "/git/ref/heads/" in place.path:
+            self._branch(place.path)
         elif (repo := self._repo(place.path)) is not None and self._known():
             head = parse_qs(place.query).get("head", [""])[0]
             self._answer(200, self.server.pulls(repo, head))
@@ -167,6 +172,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self._answer(status, answer)
+
+    def _branch(self, path: str) -> None:
+        repo, _, branch = path.removeprefix("/repos/").partition("/git/ref/heads/")
+        commit = self.server.heads.get(f"{unquote(repo)}/{unquote(branch)}")
+        if not self._known():
+            return
+        if commit is None:
+            self._answer(404, {"message": "Not Found"})
+        else:
+            self._answer(200, {"ref": f"refs/heads/{unquote(branch)}", "object": {"type": "commit", "sha": commit}})
 
     def _repo(self, path: str) -> str | None:
         match path.split("/"):

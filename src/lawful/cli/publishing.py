@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
 import signal
@@ -23,16 +24,16 @@ from lawful.core.secret import Secret
 from lawful.effects.branch_commit import BranchCommit, BranchMove, Committed
 from lawful.effects.capability import Lookup, NotFound, Promise, Seen, Unavailable
 from lawful.effects.contract import EffectContext
-from lawful.effects.git import commit_id, git
+from lawful.effects.git import commit_id, git, tip_of
 from lawful.effects.http import fetch
 from lawful.effects.policy import Policy, RequireApproval, RequireEvidence
 from lawful.effects.references import OpenPull, Pull, PullRequest
 
 RULES = Policy(
     "dependency-publication",
-    (RequireEvidence("scope"), RequireEvidence("tests"), RequireEvidence("branch", max_age=60.0), RequireApproval()),
+    (RequireEvidence("scope"), RequireEvidence("tests"), RequireApproval()),
 )
-"""What a pull request needs: all that the commit needed, and that the branch still stands at that very commit."""
+"""What a pull request needs: all that the commit needed. That the branch still stands there is read at the claim."""
 
 START_SECONDS = 15.0
 
@@ -145,6 +146,16 @@ class DemoPull(PullRequest):
         self.place = place
         self.play = play
         self.policy = RULES
+        self.repo = ""
+
+    def of(self, repo: str) -> DemoPull:
+        """The same for a repository's path: what the forge publishes lies there."""
+        twin = copy.copy(self)
+        twin.repo = repo
+        return twin
+
+    async def current_revision(self, command: OpenPull, ctx: EffectContext) -> str | None:
+        return await asyncio.to_thread(tip_of, self.repo, command.head)
 
     async def perform(self, command: OpenPull, ctx: EffectContext) -> Pull:
         try:

@@ -24,7 +24,7 @@ from lawful.cli.update_rules import (
     check_scope,
     pins_of,
 )
-from lawful.core.errors import EffectDenied, EffectRefused, ToolError
+from lawful.core.errors import EffectDenied, EffectRefused, EffectStale, ToolError
 from lawful.core.questions import Approved, Principal
 from lawful.core.result import Err, Ok
 from lawful.effects import Ledger
@@ -32,10 +32,9 @@ from lawful.effects.branch_commit import BranchCommit, BranchMove, Committed
 from lawful.effects.contract import Intent
 from lawful.effects.digests import digest
 from lawful.effects.evidence import Approval, Evidence, binding
-from lawful.effects.git import tip_of
 from lawful.effects.policy import Matter, NeedsApproval, Policy
 from lawful.effects.references import OpenPull, Pull
-from lawful.effects.states import TERMINAL, Facts, InFlight, Permitted, Planned, Unplanned, name_of
+from lawful.effects.states import Facts, Permitted, Planned, Unplanned, name_of
 from lawful.graph import END, START, UNSET, CompiledStateGraph, StateGraph, StreamWriter, interrupt
 from lawful.journal.port import Journal
 
@@ -225,41 +224,35 @@ class Steps:
             self.ledger.cancel(op_id, reason=why)
 
     def publish(self, state: Update) -> Update:
-        """Open the pull request: the second effect. Its claim wants to have seen that the branch is where it was approved."""
+        """Open the pull request: the second effect. Its claim looks whether the branch is where it was approved."""
         assert self.pull is not None
-        intent = self.pull.plan(pull_of(state))
+        effect = self.pull.of(state.request.repo)
+        intent = effect.plan(pull_of(state))
         if self.play.moved:
             self.play.tell("publish", push_by_somebody(state.request.repo, state.request.branch))
-        standing = self.ledger.state(intent.op_id)
-        if not isinstance(standing, (InFlight, *TERMINAL)):
-            self.ledger.add_evidence(intent.op_id, self._seen_branch(state))
         try:
-            return Update(published=self.pull.sync(pull_of(state)))
+            return Update(published=effect.sync(pull_of(state)))
         except EffectRefused as error:
             if error.retryable:
                 raise
             return Update(stopped=Stopped("publish", f"{error.message}; nothing was published", error.code))
         except EffectDenied as error:
-            seen = [each for each in self._facts(intent.op_id).evidence if each.kind == "branch"]
-            why = error.message if not seen or seen[-1].verdict else f"the claim is refused: {seen[-1].issuer}"
+            why = error.message if not isinstance(error, EffectStale) else _moved(state.request.branch, error)
             self._withdrawn(intent.op_id, why)
             return Update(stopped=Stopped("publish", f"{why}; nothing was published", error.code))
-
-    def _seen_branch(self, state: Update) -> Evidence:
-        """Whether the branch stands at the approved commit, as seen now."""
-        commit, now = state.checked.commit, self._now()
-        tip = tip_of(state.request.repo, state.request.branch)
-        told = f"branch {state.request.branch} stands at {(tip or 'nothing')[:12]}"
-        if tip != commit:
-            told += f", not at {commit[:12]}, which was approved"
-        name = digest("evidence", ["branch", commit, tip or "", now])[:32]
-        return Evidence(name, "branch", commit, tip == commit, told, now, digest=digest("tip", tip or ""))
 
     def _facts(self, op_id: str) -> Facts:
         standing = self.ledger.state(op_id)
         if isinstance(standing, Unplanned):
             raise ToolError(f"operation {op_id} is {name_of(standing)}", component="demo", operation="facts")
         return standing.facts
+
+
+def _moved(branch: str, error: EffectStale) -> str:
+    present, approved = (error.details[name][:12] for name in ("present", "approved"))
+    return (
+        f"the claim is refused: branch {branch} stands at {present or 'nothing'}, not at {approved}, which was approved"
+    )
 
 
 def move_of(state: Update) -> BranchMove:

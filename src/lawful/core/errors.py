@@ -63,6 +63,12 @@ class EffectDenied(ToolError):
     code = "effect_denied"
 
 
+class EffectStale(EffectDenied):
+    """What the effect acts on is no longer at the revision that was planned, tested and approved; nothing was sent."""
+
+    code = "effect_stale"
+
+
 class EffectRefused(ToolError):
     """The provider definitely refused the effect; nothing happened."""
 

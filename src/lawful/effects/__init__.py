@@ -46,6 +46,7 @@ from lawful.effects.outcomes import (
     Succeeded,
     Unknown,
 )
+from lawful.effects.outcomes import RevisionMoved as RevisionMoved
 from lawful.effects.policy import Decision, Policy, RequireApproval, RequireEvidence, policy
 from lawful.effects.policy import Limit as Limit
 from lawful.effects.policy import rate_limit as rate_limit

@@ -21,7 +21,7 @@ class EffectContext:
     """What ``perform`` and ``lookup`` are told about the attempt they serve."""
 
     __slots__ = (
-        "_current", "_refused", "_sent", "cancelled", "clock", "fence", "idempotency_key", "op_id",
+        "_current", "_refused", "_sent", "cancelled", "clock", "fence", "idempotency_key", "op_id", "revision",
         "send_deadline",
     )  # fmt: skip
 
@@ -37,6 +37,8 @@ class EffectContext:
         self.idempotency_key = record.idempotency_key
         """Give it to the provider; equal over all attempts."""
         self.op_id = record.op_id
+        self.revision = record.revision
+        """What evidence and approvals name: a provider that takes conditions (``If-Match``) should be given it."""
         self.fence = fence
         """Grows with every attempt; 0 in a look-up, the newest attempt's where attempts are fenced off."""
         self.send_deadline = send_deadline
@@ -99,6 +101,15 @@ class Performer(Protocol[C, R]):
     def seek(self, command: C, ctx: EffectContext) -> Seen[R] | Awaitable[Seen[R]]: ...
     def bar(self, command: C, ctx: EffectContext) -> Seen[R] | Awaitable[Seen[R]]:
         """For a provider that promises `Fence`: make it impossible that attempts up to ``ctx.fence`` still happen."""
+        ...
+
+    @property
+    def reads_revision(self) -> bool:
+        """Whether ``present`` reads anything."""
+        ...
+
+    def present(self, command: C, ctx: EffectContext) -> str | None | Awaitable[str | None]:
+        """The revision that the target stands at now."""
         ...
 
     def identify(self, receipt: R) -> str:

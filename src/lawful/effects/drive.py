@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from lawful.core.errors import ConfigurationError, Failure, StoreError
 from lawful.effects.capability import Seen, Unavailable
 from lawful.effects.replies import Ended
-from lawful.effects.sightings import believed
+from lawful.effects.sightings import believed, stands
 from lawful.effects.steps import Call, Do, Look, Step, Steps
 from lawful.journal.port import Journal
 
@@ -101,14 +101,26 @@ def _looked(look: Look[Any, Any]) -> Seen[Any]:
         seen = _sought(look)
         if inspect.isawaitable(seen):
             seen = asyncio.run(_within(seen, intent.record.timeout))
-        return believed(intent.effect, seen)
+        return _as_seen(look, seen)
     except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
         return Unavailable(_said(error))
 
 
-def _sought(look: Look[Any, Any]) -> Seen[Any] | Awaitable[Seen[Any]]:
+def _sought(look: Look[Any, Any]) -> Any:
     effect = look.intent.effect
-    return (effect.bar if look.bar else effect.seek)(look.intent.command, look.ctx)
+    match look.at:
+        case "effect":
+            ask: Callable[[Any, Any], Any] = effect.seek
+        case "fence":
+            ask = effect.bar
+        case "revision":
+            ask = effect.present
+    return ask(look.intent.command, look.ctx)
+
+
+def _as_seen(look: Look[Any, Any], seen: Any) -> Seen[Any]:
+    effect = look.intent.effect
+    return stands(effect, seen) if look.at == "revision" else believed(effect, seen)
 
 
 def _said(error: BaseException) -> str:
@@ -261,9 +273,9 @@ async def _look(look: Look[Any, Any]) -> Seen[Any]:
     intent = look.intent
     try:
         if intent.effect.needs_loop:
-            seeking = cast("Coroutine[Any, Any, Seen[Any]]", _sought(look))
+            seeking = cast("Coroutine[Any, Any, Any]", _sought(look))
         else:
-            seeking = _in_thread(lambda: cast("Seen[Any]", _sought(look)))
-        return believed(intent.effect, await _within(seeking, intent.record.timeout))
+            seeking = _in_thread(lambda: _sought(look))
+        return _as_seen(look, await _within(seeking, intent.record.timeout))
     except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
         return Unavailable(_said(error))

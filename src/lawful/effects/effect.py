@@ -84,6 +84,11 @@ class Described(Generic[C, R]):
         """Whether `bar` does anything."""
         return False
 
+    @property
+    def reads_revision(self) -> bool:
+        """Whether the target's present revision is read before each claim."""
+        return False
+
     def identify(self, receipt: R) -> str:
         """What tells one effect from another at the provider; here, the whole receipt."""
         return digest("receipt", builtins(receipt, what=f"receipt of {self.tool}"))
@@ -226,6 +231,13 @@ class Effect(Described[C, R], ABC):
         """Hash of the exact state of the thing acted on: what evidence and approvals must name."""
         return None
 
+    async def current_revision(self, command: C, ctx: EffectContext) -> str | None:
+        """The revision that the target stands at now; read right before each claim, which refuses any but `revision`'s.
+
+        Only an effect that has it is asked. What it raises, or `Unavailable`, keeps the operation from being claimed.
+        """
+        return self.revision(command)
+
     def labels(self, command: C) -> Mapping[str, Any]:
         """What aggregates compare and sum up: JSON scalars by name, such as customer and amount."""
         return {}
@@ -279,7 +291,23 @@ class Effect(Described[C, R], ABC):
 
     @property
     def fences(self) -> bool:
-        return any("fence" in vars(base) for base in type(self).__mro__ if base is not Effect)
+        return self._has("fence")
+
+    @property
+    def reads_revision(self) -> bool:
+        return self._has("current_revision")
+
+    def present(self, command: C, ctx: EffectContext) -> Coroutine[Any, Any, str | None]:
+        return self.current_revision(command, ctx)
+
+    def _has(self, method: str) -> bool:
+        """Whether a subclass declares it."""
+        return any(method in vars(base) for base in type(self).__mro__ if base is not Effect)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.reads_revision and not self._has("revision"):
+            raise without_revision(self.tool)
 
     def bar(self, command: C, ctx: EffectContext) -> Coroutine[Any, Any, Seen[R]]:
         return self.fence(command, ctx)
@@ -310,6 +338,15 @@ def in_node(tool: str) -> Slot:
             operation="perform",
         )
     return here(f"effect {tool!r}")
+
+
+def without_revision(tool: str) -> ConfigurationError:
+    """For an effect that reads its target's revision and does not say which one it is planned for."""
+    return ConfigurationError(
+        f"effect {tool!r} reads current_revision and declares no revision to compare it with",
+        component=tool,
+        operation="declare",
+    )
 
 
 def _scope(slot: Slot | None) -> str:

@@ -90,6 +90,8 @@ class Claimed(_Fact, frozen=True):
     lease_thread: str = ""
     """The journal lease whose holder is the claimant."""
     lease_fence: int = 0
+    seen: str | None = None
+    """The target's revision as it was read for this claim; None where the effect reads none."""
 
 
 class Confirmed(_Fact, frozen=True):

@@ -15,6 +15,7 @@ from lawful.core.errors import (
     EffectConflicted,
     EffectDenied,
     EffectRefused,
+    EffectStale,
     OperationConflict,
     ToolError,
 )
@@ -39,6 +40,7 @@ from lawful.effects.outcomes import (
     Outcome,
     Refused,
     ResultLost,
+    RevisionMoved,
     Succeeded,
     Unknown,
 )
@@ -146,7 +148,7 @@ def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outc
     match outcome:
         case Succeeded(receipt):
             return receipt
-        case Denied() | Abandoned():
+        case Denied() | Abandoned() | RevisionMoved():
             raise _denied(outcome, intent.record.tool, where, told)
         case AwaitingEvidence(_, kinds):
             missing = ", ".join(kinds)
@@ -174,12 +176,18 @@ def receipt_or_raise(slot: Slot, kit: Kit, intent: Intent[Any, R], outcome: Outc
             raise _latched(slot, OutcomeUnknown(op_id, intent.record.tool, f"{owner} is at it"))
 
 
-def _denied(outcome: Denied | Abandoned, tool: str, where: Mapping[str, Any], told: dict[str, str]) -> EffectDenied:
+def _denied(
+    outcome: Denied | Abandoned | RevisionMoved, tool: str, where: Mapping[str, Any], told: dict[str, str]
+) -> EffectDenied:
     match outcome:
         case Denied(_, reason, lasting):
             return EffectDenied(f"effect {tool!r} is denied: {reason}", **where, details=told, retryable=not lasting)
         case Abandoned(_, reason):
             return EffectDenied(f"effect {tool!r} was abandoned: {reason}", **where, details=told)
+        case RevisionMoved(_, approved, present):
+            seen = {"approved": approved or "", "present": present or ""}
+            why = f"it acts on revision {approved or '(none)'}, and its target is at {present or '(none)'}"
+            return EffectStale(f"effect {tool!r} is denied: {why}", **where, details={**told, **seen})
 
 
 def _latched(slot: Slot, signal: Any) -> BaseException:

@@ -64,6 +64,16 @@ class Held(Struct, frozen=True):
     reason: str
 
 
+class Unread(Struct, frozen=True):
+    """It could be claimed; the target's present revision is to be read first."""
+
+
+class Moved(Struct, frozen=True):
+    """The target is no longer at the revision that evidence and approvals name."""
+
+    present: str | None
+
+
 class Settled(Struct, frozen=True):
     """There is nothing to claim: the state says how it ended, or who is at it."""
 
@@ -78,7 +88,15 @@ class Taken(Struct, frozen=True):
     fence: int
 
 
-Move: TypeAlias = Waiting | Held | Settled | Unsettled | Taken
+Move: TypeAlias = Waiting | Held | Unread | Moved | Settled | Unsettled | Taken
+
+
+class Present(Struct, frozen=True):
+    """The target's revision, for an effect that says how it is read."""
+
+    revision: str | None = None
+    """None where there is nothing."""
+    read: bool = True
 
 
 def join(state: State, record: IntentRecord, now: float) -> tuple[Event, ...]:
@@ -127,11 +145,12 @@ def claim(
     who: Claimant,
     now: float,
     totals: Mapping[str, float] | None = None,
+    present: Present | None = None,
 ) -> tuple[tuple[Event, ...], Move]:
     """What the claim transaction writes, and what it comes to.
 
     The policy is asked here, at ``now`` of the store's clock, whatever was decided before; ``totals`` are the figures that
-    it reads, as this transaction sees them.
+    it reads, as this transaction sees them. ``present`` is given for an effect that reads its target's revision.
     """
     match state:
         case st.InFlight() | st.Unknown():
@@ -141,7 +160,7 @@ def claim(
         case st.Refused() if not state.retryable or len(state.facts.attempts) >= state.facts.intent.max_attempts:
             return (ev.Failed(state.facts.op_id, now, state.message),), Settled()
         case st.Planned() | st.Permitted() | st.Granted() | st.Refused():
-            return _with_authority(state, matter_of(state.facts, rules, now, totals), rules, own, who)
+            return _with_authority(state, matter_of(state.facts, rules, now, totals), rules, own, who, present)
         case _:
             return (), Settled()
 
@@ -152,12 +171,17 @@ def _with_authority(
     rules: Policy,
     own: Decision,
     who: Claimant,
+    present: Present | None,
 ) -> tuple[tuple[Event, ...], Move]:
     facts, now = state.facts, matter.now
     op_id, intent = facts.op_id, facts.intent
     verdict = authorize(rules, matter, own)
     if not isinstance(verdict, Authorized):
         return _without_authority(state, verdict, now), Waiting(verdict)
+    if present is not None and not present.read:
+        return (), Unread()
+    if present is not None and present.revision != intent.revision:
+        return _moved(state, verdict.basis, present, now), Moved(present.revision)
     first: tuple[Event, ...] = (ev.Authorized(op_id, now, verdict.basis),) if isinstance(state, st.Planned) else ()
     fence = facts.fence + 1
     taken = ev.Claimed(
@@ -171,8 +195,27 @@ def _with_authority(
         approvals=verdict.approvals if not facts.attempts else (),
         lease_thread=who.lease_thread,
         lease_fence=who.lease_fence,
+        seen=present.revision if present is not None else None,
     )
     return (*first, taken), Taken(fence)
+
+
+def _moved(
+    state: st.Planned | st.Permitted | st.Granted | st.Refused, basis: str, present: Present, now: float
+) -> tuple[Event, ...]:
+    """That the policy's yes is about another revision; told once, however often it is asked."""
+    facts = state.facts
+    why = (
+        f"it acts on revision {facts.intent.revision or '(none)'}, and its target is at {present.revision or '(none)'}"
+    )
+    lost = ev.AuthorityLost(facts.op_id, now, why)
+    match state:
+        case st.Planned() if facts.lost != why:
+            return (ev.Authorized(facts.op_id, now, basis), lost)
+        case st.Permitted() | st.Granted():
+            return (lost,)
+        case _:
+            return ()
 
 
 def _without_authority(

@@ -52,6 +52,20 @@ class AwaitingApproval:
 
 @final
 @dataclass(frozen=True)
+class RevisionMoved:
+    """Nothing was sent: what it acts on is no longer at the revision that evidence and approvals name.
+
+    Plan it anew for the present one; this operation can be executed should its own revision come back.
+    """
+
+    op_id: str
+    approved: str | None
+    present: str | None
+    """As read right before the claim; None where there is nothing."""
+
+
+@final
+@dataclass(frozen=True)
 class Denied:
     """Nothing was sent."""
 
@@ -122,6 +136,7 @@ Outcome: TypeAlias = (
     | ResultLost
     | AwaitingEvidence
     | AwaitingApproval
+    | RevisionMoved
     | Denied
     | InProgress
     | Unknown

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from lawful.core.errors import InvalidTransition, StoreError, ValidationError
 from lawful.effects import states as st
 from lawful.effects.aggregates import tool_of, total
+from lawful.effects.capability import Found, Seen, Unavailable
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import load, write
@@ -19,24 +20,28 @@ from lawful.effects.marks import doubted, frozen
 from lawful.effects.moves import (
     Held,
     Move,
+    Moved,
+    Present,
     Settled,
     Taken,
+    Unread,
     Unsettled,
     Waiting,
     claim,
     join,
 )
 from lawful.effects.outcomes import (
+    Denied,
     Outcome,
     Succeeded,
     Unknown,
 )
 from lawful.effects.policy import Policy
-from lawful.effects.reconciling import settle_reply, settle_unknown
-from lawful.effects.replies import Ended, reply_of
+from lawful.effects.reconciling import looking, settle_reply, settle_unknown
+from lawful.effects.replies import Ended, redacted, reply_of
 from lawful.effects.spool import Spooled
 from lawful.effects.states import State
-from lawful.effects.steps import Call, Do, Kit, Steps
+from lawful.effects.steps import Call, Do, Kit, Look, Steps
 from lawful.effects.telling import outcome_of
 from lawful.effects.witness import witness_of
 from lawful.journal.port import EffectTx
@@ -52,30 +57,47 @@ def execute(kit: Kit, intent: Intent[C, R]) -> Steps[Outcome[R]]:
     """Plan, claim, call, settle; an unsettled earlier attempt is reconciled first, and sent again only where that is safe."""
     rules = kit.rules(intent)
     record = _recorded(kit, intent, rules)
+    unread = Present(read=False) if intent.effect.reads_revision else None
+    present = unread
     while True:
         before = kit.clock.monotonic()
-        state, move = yield Do(lambda: _begin(kit, intent, record, rules))
+        state, move = yield Do(lambda present=present: _begin(kit, intent, record, rules, present))
         result: Move = move
+        present = unread
         match result:
             case Taken(fence):
                 ctx = _context(kit, state.facts.intent, fence, before + record.send_budget, state.facts.version)
-                ended = yield Call(intent, ctx, lambda ended, fence=fence: _settle(kit, intent, fence, ended))
-                try:
-                    state = yield Do(lambda fence=fence, ended=ended: _settle(kit, intent, fence, ended), retry=True)
-                except StoreError as error:
-                    # The claim stands, so whoever comes next takes the outcome from the spool, or looks the effect up.
-                    kit.spool.keep(Spooled(record.scope, record.op_id, fence, reply_of(intent, ended)))
-                    return Unknown(record.op_id, f"what came of it could not be written down: {error.message}")
-                if isinstance(state, st.Succeeded) and ended.error is None and not ended.cause:
-                    return Succeeded(ended.value, record.op_id)
-                if ended.stop or not isinstance(state, st.Unknown):
-                    return outcome_of(state, intent, None)
+                ended_as = yield from _attempted(kit, intent, ctx)
+                if ended_as is not None:
+                    return ended_as
             case Unsettled():
                 outcome, again = yield from settle_unknown(kit, intent)
                 if not again:
                     return outcome
-            case Waiting() | Held() | Settled():
+            case Unread():
+                seen: Seen[str | None] = yield Look(intent, looking(kit, record, 0), at="revision")
+                if isinstance(seen, Unavailable):
+                    why = redacted(intent, seen.reason)
+                    return Denied(record.op_id, f"its target's revision cannot be read: {why}", lasting=False)
+                assert isinstance(seen, Found)
+                present = Present(seen.receipt)
+            case Waiting() | Held() | Moved() | Settled():
                 return outcome_of(state, intent, move, rules)
+
+
+def _attempted(kit: Kit, intent: Intent[C, R], ctx: EffectContext) -> Steps[Outcome[R] | None]:
+    """Perform what is claimed and write its end down; None where it is to be found out first how it ended."""
+    op_id, fence = intent.op_id, ctx.fence
+    ended: Ended = yield Call(intent, ctx, lambda ended: _settle(kit, intent, fence, ended))
+    try:
+        state: State = yield Do(lambda: _settle(kit, intent, fence, ended), retry=True)
+    except StoreError as error:
+        # The claim stands, so whoever comes next takes the outcome from the spool, or looks the effect up.
+        kit.spool.keep(Spooled(kit.journal.scope, op_id, fence, reply_of(intent, ended)))
+        return Unknown(op_id, f"what came of it could not be written down: {error.message}")
+    if isinstance(state, st.Succeeded) and ended.error is None and not ended.cause:
+        return Succeeded(ended.value, op_id)
+    return outcome_of(state, intent, None) if ended.stop or not isinstance(state, st.Unknown) else None
 
 
 def plan(kit: Kit, intent: Intent[C, R]) -> Steps[State]:
@@ -130,7 +152,9 @@ def _recorded(kit: Kit, intent: Intent[Any, Any], rules: Policy) -> IntentRecord
     return replace(record, policy=rules.id, policy_hash=rules.hash)
 
 
-def _begin(kit: Kit, intent: Intent[Any, Any], record: IntentRecord, rules: Policy) -> tuple[State, Move]:
+def _begin(
+    kit: Kit, intent: Intent[Any, Any], record: IntentRecord, rules: Policy, present: Present | None = None
+) -> tuple[State, Move]:
     """Plan and claim in one durable transaction, as far as that goes now."""
     who = kit.claimant()
     own = intent.effect.judge(intent.command)
@@ -143,8 +167,9 @@ def _begin(kit: Kit, intent: Intent[Any, Any], record: IntentRecord, rules: Poli
         nonlocal number
         number, now = 0, tx.now()
         state = doubted(tx, record.op_id, _joined(tx, record))
-        events, move = claim(state, rules, own, who, now, totals_of(tx, rules, record, now) if rules.reads else None)
-        if isinstance(move, Taken) and (why := _barred(kit, tx, record)) is not None:
+        totals = totals_of(tx, rules, record, now) if rules.reads else None
+        events, move = claim(state, rules, own, who, now, totals, present)
+        if isinstance(move, (Taken, Unread)) and (why := _barred(kit, tx, record)) is not None:
             return state, Held(why)
         if isinstance(move, Taken) and witness is not None:
             number = witness.count(tx)

@@ -20,6 +20,7 @@ from lawful.effects.capability import (
     promise,
 )
 from lawful.effects.contract import EffectContext, Intent
+from lawful.effects.intents import IntentRecord
 from lawful.effects.log import claim_of, load, read_events, write
 from lawful.effects.marks import doubted, quarantine
 from lawful.effects.moves import Reply, history_of, reconcile, settle
@@ -76,11 +77,12 @@ def seek(kit: Kit, intent: Intent[C, R]) -> Steps[Sought[R]]:
     state, asked_at = yield Do(lambda: _unclaim(kit, intent.op_id))
     if not isinstance(state, st.Unknown):
         return Sought(state, None, None)
+    record = state.facts.intent
     seen: Seen[R] | None = None
     if intent.effect.looks:
-        seen = yield Look(intent, _looking(kit, state, 0))
+        seen = yield Look(intent, looking(kit, record, 0))
     if _to_be_fenced(state, seen, asked_at):
-        seen = yield Look(intent, _looking(kit, state, state.facts.fence), bar=True)
+        seen = yield Look(intent, looking(kit, record, state.facts.fence), at="fence")
     if isinstance(seen, Unavailable):
         seen = Unavailable(redacted(intent, seen.reason))
     return Sought(state, seen, asked_at)
@@ -93,8 +95,9 @@ def told(intent: Intent[C, R], sought: Sought[R], state: State, concluded: Concl
     return outcome_of(state, intent, None, concluded=concluded)
 
 
-def _looking(kit: Kit, state: st.Unknown, fence: int) -> EffectContext:
-    record, never = state.facts.intent, float("-inf")
+def looking(kit: Kit, record: IntentRecord, fence: int) -> EffectContext:
+    """The context of a look-up, which may send nothing that has an effect."""
+    never = float("-inf")
     return EffectContext(
         record, fence=fence, send_deadline=never, clock=kit.clock, current=lambda: "a look-up sends nothing"
     )

@@ -52,7 +52,7 @@ class OpenPull(Struct, frozen=True):
     base: str
     title: str
     revision: str
-    """The commit that ``head`` stands at: what evidence and approvals name."""
+    """Full id of the commit that ``head`` stands at: what evidence and approvals name."""
 
 
 class Pull(Struct, frozen=True):
@@ -67,6 +67,7 @@ class PullRequest(Effect[OpenPull, Pull]):
 
     There is no idempotency key. The list can be asked; how far it lags is not promised, so that not finding permits no
     second try. (A second *open* one for the same branches gets 422.) The look-up goes by the operation's id in the body.
+    A branch that has moved since the approval is seen at the claim; one that moves after it is not.
     """
 
     tool = "github.pull_request"
@@ -82,16 +83,20 @@ class PullRequest(Effect[OpenPull, Pull]):
     def revision(self, command: OpenPull) -> str:
         return command.revision
 
+    async def current_revision(self, command: OpenPull, ctx: EffectContext) -> str | None:
+        return await asyncio.to_thread(tip_at, self, command)
+
     async def perform(self, command: OpenPull, ctx: EffectContext) -> Pull:
         body = f"Revision: {command.revision}\nOperation: {ctx.op_id}\n"
         told = {"title": command.title, "head": command.head, "base": command.base, "body": body}
-        got = await asyncio.to_thread(github, self, command, ctx, json.dumps(told).encode())
+        got = await asyncio.to_thread(github, self, command, "pulls", ctx, json.dumps(told).encode())
         if got.status == 201:
             return Pull(got.json()["number"], got.json()["html_url"])
         raise refusal(got, self.tool)
 
     async def lookup(self, command: OpenPull, ctx: EffectContext) -> Seen[Pull]:
-        got = await asyncio.to_thread(github, self, command)
+        branch = quote(f"{command.repo.partition('/')[0]}:{command.head}", safe="")
+        got = await asyncio.to_thread(github, self, command, f"pulls?state=all&per_page=100&head={branch}")
         if not got.good:
             return Unavailable(got.said())
         mine = [p for p in got.json() if f"Operation: {ctx.op_id}\n" in (p["body"] or "").replace("\r", "")]
@@ -99,16 +104,24 @@ class PullRequest(Effect[OpenPull, Pull]):
 
 
 def github(
-    effect: PullRequest, command: OpenPull, ctx: EffectContext | None = None, data: bytes | None = None
+    effect: PullRequest, command: OpenPull, what: str, ctx: EffectContext | None = None, data: bytes | None = None
 ) -> Answer:
-    """List the branch's pull requests; with ``data`` open one."""
-    branch = f"{command.repo.partition('/')[0]}:{command.head}"
-    query = f"?state=all&per_page=100&head={quote(branch, safe='')}"
+    """Ask for something of the repository; with ``data`` make it."""
     headers = {"Authorization": f"Bearer {effect.token.reveal()}", "Accept": "application/vnd.github+json"}
-    url = f"{effect.url}/repos/{quote(command.repo)}/pulls"
+    url = f"{effect.url}/repos/{quote(command.repo)}/{what}"
     if data is None:
-        return fetch("GET", url + query, headers=headers)
+        return fetch("GET", url, headers=headers)
     return fetch("POST", url, ctx=ctx, headers={**headers, **effect.headers}, data=data)
+
+
+def tip_at(effect: PullRequest, command: OpenPull) -> str | None:
+    """The commit that the branch stands at; None where there is no such branch."""
+    got = github(effect, command, f"git/ref/heads/{quote(command.head)}")
+    if got.good:
+        return got.json()["object"]["sha"]
+    if got.status == 404:
+        return None
+    raise refusal(got, effect.tool)
 
 
 def sighted(found: list[R]) -> Seen[R]:

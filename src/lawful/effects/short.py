@@ -21,7 +21,7 @@ from lawful.effects.capability import (
 )
 from lawful.effects.contract import EffectContext, Intent
 from lawful.effects.digests import builtins, rebuilt
-from lawful.effects.effect import Described, in_node
+from lawful.effects.effect import Described, in_node, without_revision
 from lawful.effects.intents import OnFork, Risk
 from lawful.effects.policy import Decision, Policy
 from lawful.effects.sightings import reported, says_bool
@@ -49,6 +49,7 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
         self._keys = keys
         self._seek: Callable[..., Any] | None = None
         self._bar: Callable[..., Any] | None = None
+        self._present: Callable[..., Any] | None = None
         self._authorize: Callable[..., Decision] | None = None
         self._revision: str | None = options.pop("revision", None)
         self._labels: tuple[str, ...] = tuple(options.pop("labels", ()))
@@ -99,7 +100,7 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
 
     @property
     def needs_loop(self) -> bool:
-        return inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(self._seek)
+        return any(map(inspect.iscoroutinefunction, (self._function, self._seek, self._present)))
 
     def plan(self, *args: P.args, **kwargs: P.kwargs) -> Intent[dict[str, Any], R]:
         """Describe the call; nothing is done or written.
@@ -192,6 +193,29 @@ class FunctionEffect(Described[dict[str, Any], R], Generic[P, R]):
         self._bar = _checked(self, function)
         return function
 
+    @property
+    def reads_revision(self) -> bool:
+        return self._present is not None
+
+    def present(self, command: dict[str, Any], ctx: EffectContext) -> str | None | Awaitable[str | None]:
+        found: Any = self._with(self._present, command, ctx)
+        return _as_coroutine(lambda: found) if self.needs_loop and not inspect.isawaitable(found) else found
+
+    def current_revision(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Declare how the target's present revision is read: a function of the same arguments, right before each claim.
+
+        Where it is not the argument that ``revision`` names, nothing is claimed. Raises: ConfigurationError without that.
+        """
+        if self._revision is None:
+            raise without_revision(self.tool)
+        _, _, wrong = _fitting(self, function)
+        if wrong:
+            raise ConfigurationError(
+                f"current_revision of {self.tool!r} {wrong}", component=self.tool, operation="declare"
+            )
+        self._present = function
+        return function
+
     def _with(self, function: Callable[..., Any] | None, command: dict[str, Any], ctx: EffectContext | None) -> Any:
         assert function is not None
         signature = inspect.signature(function)
@@ -229,7 +253,7 @@ class SyncEffect(FunctionEffect[P, R]):
 
     @property
     def needs_loop(self) -> bool:
-        return inspect.iscoroutinefunction(self._seek)
+        return any(map(inspect.iscoroutinefunction, (self._seek, self._present)))
 
     def attempt(self, command: dict[str, Any], ctx: EffectContext) -> R | Awaitable[R]:
         if not self.needs_loop:
@@ -344,14 +368,18 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return {}
 
 
+def _fitting(effect: FunctionEffect[Any, Any], function: Callable[..., Any]) -> tuple[list[str], list[str], str]:
+    """The effect's arguments, the function's, and what is wrong with those."""
+    valid = list(inspect.signature(cast("Any", effect).__wrapped__).parameters)
+    taken = inspect.signature(function).parameters
+    strange = [name for name, p in taken.items() if p.default is not HERE and name not in valid]
+    wrong = f"takes {strange[0]!r}, which the effect does not.{nearest(strange[0], valid)}" if strange else ""
+    return valid, list(taken), wrong
+
+
 def _checked(effect: FunctionEffect[Any, Any], function: Callable[..., Any]) -> Callable[..., Any]:
     wrapped = cast("Any", effect).__wrapped__
-    valid = list(inspect.signature(wrapped).parameters)
-    taken = inspect.signature(function).parameters
-    wrong = ""
-    for name, parameter in taken.items():
-        if parameter.default is not HERE and name not in valid:
-            wrong = f"takes {name!r}, which the effect does not.{nearest(name, valid)}"
+    valid, taken, wrong = _fitting(effect, function)
     if not taken and valid:
         wrong = f"takes none of its arguments, so it cannot tell one operation from another. It may take: {', '.join(valid)}"
     kind = _hints(wrapped).get("return", Any)

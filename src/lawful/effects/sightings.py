@@ -36,6 +36,18 @@ def _readable(effect: Performer[Any, Any], found: Found[Any]) -> Seen[Any]:
     return found
 
 
+def stands(effect: Performer[Any, Any], seen: Any) -> Seen[str | None]:
+    """The revision that was read, as `Found`; anything but a text or None is `Unavailable`."""
+    if isinstance(seen, Unavailable):
+        return seen
+    if seen is None or isinstance(seen, str):
+        return Found(seen)
+    told = f"{seen!r:.80}".encode(errors="replace").decode()
+    return Unavailable(
+        f"current_revision of {effect.tool} must give a text, or None where there is nothing, not {told}"
+    )
+
+
 def reported(found: Any, receipt: Any, tool: str) -> Seen[Any]:
     """What the look-up function of a short form reports: None is `NotFound`, a value of the receipt's type `Found`.
 

@@ -54,6 +54,8 @@ class Facts(Struct, frozen=True):
     """Look-ups since the last claim."""
     seen: str = ""
     """What the newest of them reported, in words."""
+    lost: str = ""
+    """Why its authority was lost since the last claim; "" where it was not."""
 
     @property
     def op_id(self) -> str:

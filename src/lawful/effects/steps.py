@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, final
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, final
 
 from lawful.core.clock import Clock
 from lawful.effects.contract import EffectContext, Intent
@@ -46,8 +46,8 @@ class Look(Generic[C, R]):
 
     intent: Intent[C, R]
     ctx: EffectContext
-    bar: bool = False
-    """Fence earlier attempts off first."""
+    at: Literal["effect", "fence", "revision"] = "effect"
+    """"fence": fence earlier attempts off first; "revision": read the target's present one, as `Found`."""
 
 
 Step: TypeAlias = Do | Call[Any, Any] | Look[Any, Any]

@@ -9,7 +9,7 @@ from lawful.effects import states as st
 from lawful.effects.capability import AskOperator, Conclusion, Wait
 from lawful.effects.contract import Intent
 from lawful.effects.evidence import binding
-from lawful.effects.moves import Held, Move, Waiting, matter_of
+from lawful.effects.moves import Held, Move, Moved, Waiting, matter_of
 from lawful.effects.outcomes import (
     Abandoned,
     AwaitingApproval,
@@ -20,6 +20,7 @@ from lawful.effects.outcomes import (
     Outcome,
     Refused,
     ResultLost,
+    RevisionMoved,
     Succeeded,
     Unknown,
 )
@@ -37,8 +38,8 @@ def outcome_of(
     concluded: Conclusion | None = None,
 ) -> Outcome[R]:
     """Where an operation stands, as its caller is told."""
-    if isinstance(move, Held):
-        return Denied(intent.op_id, move.reason, lasting=False)
+    if isinstance(move, (Held, Moved)):
+        return _kept(move, intent)
     if isinstance(move, Waiting) and rules is not None:
         waiting = _awaiting(state, move, rules)
         if waiting is not None:
@@ -62,6 +63,14 @@ def outcome_of(
             return _succeeded(state, intent)
         case _:
             return _over(state)
+
+
+def _kept(move: Held | Moved, intent: Intent[Any, Any]) -> Denied | RevisionMoved:
+    match move:
+        case Held(reason):
+            return Denied(intent.op_id, reason, lasting=False)
+        case Moved(present):
+            return RevisionMoved(intent.op_id, intent.record.revision, present)
 
 
 def _succeeded(state: st.Succeeded, intent: Intent[Any, R]) -> Outcome[R]:

@@ -17,6 +17,7 @@ from lawful.effects import states as st
 from lawful.effects.capability import FINAL_ABSENCE, OPERATOR
 from lawful.effects.events import Event
 from lawful.effects.evidence import Approval, Evidence, binding
+from lawful.effects.intents import IntentRecord
 from lawful.effects.states import State
 
 Stepped: TypeAlias = Result[State, InvalidTransition]
@@ -206,11 +207,12 @@ def _with_approval(facts: st.Facts, approval: Approval) -> st.Facts | str:
 
 
 def _lost_authority(state: _Standing, reason: str, facts: st.Facts) -> State | str:
+    told = replace(facts, lost=reason)
     match state:
         case st.Permitted():
-            return st.Planned(facts)
+            return st.Planned(told)
         case st.Granted():
-            return st.Unknown(facts, reason)
+            return st.Unknown(told, reason)
         case _:
             return ""
 
@@ -234,10 +236,8 @@ def _claimed(state: _Standing, event: ev.Claimed, facts: st.Facts) -> State | st
         return f"all {intent.max_attempts} attempts are used up"
     if event.fence != facts.fence + 1:
         return f"the next fence is {facts.fence + 1}, not {event.fence}"
-    if not event.at <= event.send_deadline <= event.at + intent.send_budget + _SLACK:
-        return "the send deadline is outside the send budget"
-    if event.lease_until < event.send_deadline:
-        return "the lease would end before the send deadline"
+    if (why := _unfit(event, intent)) is not None:
+        return why
     attempt = st.Attempt(event.fence, event.owner, event.at, event.lease_until, event.send_deadline)
     return st.InFlight(
         replace(
@@ -246,8 +246,20 @@ def _claimed(state: _Standing, event: ev.Claimed, facts: st.Facts) -> State | st
             consumed=(*facts.consumed, *event.approvals),
             looks=0,
             seen="",
+            lost="",
         )
     )
+
+
+def _unfit(event: ev.Claimed, intent: IntentRecord) -> str | None:
+    """What is wrong with a claim, whatever state it finds."""
+    if not event.at <= event.send_deadline <= event.at + intent.send_budget + _SLACK:
+        return "the send deadline is outside the send budget"
+    if event.lease_until < event.send_deadline:
+        return "the lease would end before the send deadline"
+    if event.seen is not None and event.seen != intent.revision:
+        return f"it acts on revision {intent.revision}, and {event.seen} was seen"
+    return None
 
 
 def _known_fence(facts: st.Facts, fence: int) -> bool:
