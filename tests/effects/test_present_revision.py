@@ -276,7 +276,7 @@ def test_whoever_reads_a_revision_must_say_which_one_is_meant() -> None:
     def wrong(nane: str) -> str:
         return nane
 
-    with pytest.raises(ConfigurationError, match="takes 'nane', which the effect does not.*'name'"):
+    with pytest.raises(ConfigurationError, match=r"takes 'nane', which the effect does not.*'name'"):
         other.current_revision(wrong)
 
     class Publish(Effect[str, str]):
