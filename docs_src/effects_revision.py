@@ -1,3 +1,5 @@
+"""An effect that reads its target's present revision: what has moved on since the approval is not sent."""
+
 from lawful import Ledger, MemoryJournal, Natural, effect
 from lawful.effects import HERE, EffectContext, RevisionMoved
 

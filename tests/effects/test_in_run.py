@@ -75,7 +75,7 @@ def test_sync_code_uses_sync() -> None:
 
 
 async def test_outside_a_run_it_is_not_in_run() -> None:
-    with pytest.raises(NotInRun, match="inside a running node"):
+    with pytest.raises(NotInRun, match="outside a running node"):
         await Publish(Forge())(ACME)
     with pytest.raises(NotInRun):
         Publish(Forge()).sync(ACME)
