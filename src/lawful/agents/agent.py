@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from lawful.agents.answer import Answer
+from lawful.agents.callbacks import TurnStats
 from lawful.agents.flags import FLAGS, flagged
 from lawful.agents.loop import Remember, build_agent_loop
 from lawful.agents.middleware.base import Middleware
 from lawful.agents.shape import shape_of
 from lawful.agents.state import AgentState
+from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import current_task
 from lawful.core.errors import ConfigurationError, Failure
 from lawful.core.events import Event, LLMChunk, Usage
@@ -29,6 +31,7 @@ from lawful.tools.definition import AnyTool, Tool, tool
 from lawful.tools.dispatch import OnError
 from lawful.tools.facts import Facts
 from lawful.tools.gates import Rules
+from lawful.tools.tally import Tally
 from lawful.tools.toolset import Toolset
 from lawful.tools.traits import united
 
@@ -49,7 +52,7 @@ class Agent(Generic[Out]):
     ``model`` is a name such as "openai:gpt-5", "anthropic:...", "ollama:..." or "demo" (a stand-in without a key that says
     it is one), or a `ChatModel`. ``tools`` are functions, `@tool` and `@effect` functions, or a `Toolset`. ``output`` is
     the type of the answer. ``flags`` switches middleware of `FLAGS` on or off by name. ``journal`` keeps threads: a journal, or
-    the path of a SQLite file.
+    the path of a SQLite file. ``clock`` is where its runs take time and ids from.
 
     Raises: ConfigurationError, for a model, tool, output type or middleware that cannot be.
     """
@@ -89,6 +92,7 @@ class Agent(Generic[Out]):
         on_error: OnError = ...,
         store: Any = ...,
         context_schema: Any = ...,
+        clock: Clock | None = ...,
     ) -> None: ...
     @overload
     def __init__(
@@ -109,6 +113,7 @@ class Agent(Generic[Out]):
         on_error: OnError = ...,
         store: Any = ...,
         context_schema: Any = ...,
+        clock: Clock | None = ...,
     ) -> None: ...
     def __init__(
         self,
@@ -128,6 +133,7 @@ class Agent(Generic[Out]):
         on_error: OnError = "tell",
         store: Any = None,
         context_schema: Any = None,
+        clock: Clock | None = None,
     ) -> None:
         chosen = late("lawful.models.select", "model")(model) if isinstance(model, str) else model
         kit = tools if isinstance(tools, Toolset) else Toolset(tools)
@@ -143,6 +149,7 @@ class Agent(Generic[Out]):
             "on_error": on_error,
             "store": store,
             "context_schema": context_schema,
+            "clock": clock,
         }
         kept = _journal(journal, kit)
         graph = build_agent_loop(chosen, kit, **built)
@@ -168,15 +175,17 @@ class Agent(Generic[Out]):
         Raises: the errors of the model, of a tool under ``on_error="stop"``, AgentError when the turn's limits are used
         up, OutputInvalid when the answer never fits the output type.
         """
-        return self._answer(
-            self._raised(self._loop(thread).run_sync(_input(prompt), thread=self._thread(thread), **options))
-        )
+        clock = self._clock()
+        begun = clock.monotonic()
+        ended = self._loop(thread).run_sync(_input(prompt), thread=self._thread(thread), **options)
+        return self._answer(self._raised(ended), clock.monotonic() - begun)
 
     async def ainvoke(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Answer[Out]:
         """As `invoke`, in asyncio."""
-        return self._answer(
-            self._raised(await self._loop(thread).run(_input(prompt), thread=self._thread(thread), **options))
-        )
+        clock = self._clock()
+        begun = clock.monotonic()
+        ended = await self._loop(thread).run(_input(prompt), thread=self._thread(thread), **options)
+        return self._answer(self._raised(ended), clock.monotonic() - begun)
 
     async def run(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
         """`Done` with the output, `Paused` with questions, or `Failed`, instead of raising."""
@@ -298,19 +307,26 @@ class Agent(Generic[Out]):
         """Inside a running node, without a thread of its own, the agent is a part of that run."""
         return self.graph if thread is None and current_task.get() is not None else self._own
 
+    def _clock(self) -> Clock:
+        """The run's around it, the agent's own, or the machine's."""
+        slot = current_task.get()
+        return slot.run.clock if slot is not None else self._own.clock or SYSTEM
+
     def _raised(self, ended: Any) -> Any:
         if isinstance(ended, Failed):
             raise ended.error
         return ended
 
-    def _answer(self, ended: Done[Any] | Paused) -> Answer[Out]:
+    def _answer(self, ended: Done[Any] | Paused, seconds: float) -> Answer[Out]:
         state = ended.state
         messages: tuple[Message, ...] = tuple(state["messages"])
         usage: Usage = state.get("usage", Usage())
+        tally: Tally = state.get("tally", Tally())
+        stats = TurnStats(tally.rounds, tally.calls, seconds, isinstance(ended, Done))
         if isinstance(ended, Paused):
-            return Answer("", messages, usage, ended.thread, ended.questions)
+            return Answer("", messages, usage, ended.thread, ended.questions, stats=stats)
         self._forget(ended.thread)
-        return Answer(messages[-1].text, messages, usage, ended.thread, (), self._value(messages))
+        return Answer(messages[-1].text, messages, usage, ended.thread, (), self._value(messages), stats)
 
     def _typed(self, ended: Any) -> Done[Out] | Paused | Failed:
         if not isinstance(ended, Done):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from lawful.agents.callbacks import TurnStats
 from lawful.core.events import Usage
 from lawful.core.messages import Message
 from lawful.core.questions import Question
 
 Out = TypeVar("Out")
+_NONE: Final = TurnStats(0, 0, 0.0, False)
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Answer(Generic[Out]):
     questions: tuple[Question, ...] = ()
     """What a person must answer before it goes on: ``agent.resume(answer.thread, question.answer(True))``."""
     value: Out | None = None
+    stats: TurnStats = _NONE
+    """What the turn took: rounds and tool calls of all of it, seconds of this call."""
 
     @property
     def output(self) -> Out:

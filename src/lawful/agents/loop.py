@@ -10,6 +10,7 @@ from typing import Any, Final
 from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, around, checked, hooked
 from lawful.agents.shape import Shape, shape_of
 from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, this_turn, turn_at
+from lawful.core.clock import Clock
 from lawful.core.context import current_task
 from lawful.core.errors import AgentError, ConfigurationError, EmptyInputError, ParsingError
 from lawful.core.llm_errors import OutputInvalid
@@ -21,7 +22,7 @@ from lawful.graph.notes import anoted
 from lawful.models.port import ChatModel
 from lawful.models.recording import Recorded, reply_of, stored
 from lawful.models.values import Reply, Request, ToolSpec, Usage
-from lawful.tools.dispatch import OnError, Outcome, dispatch
+from lawful.tools.dispatch import OnError, Outcome, closed, dispatch
 from lawful.tools.facts import NOTHING, Facts
 from lawful.tools.gates import Refuse, Rules, Ruling, rule_all
 from lawful.tools.tally import Before, Tally, args_digest, before, counted
@@ -48,6 +49,7 @@ def build_agent_loop(
     on_error: OnError = "tell",
     store: Any = None,
     context_schema: Any = None,
+    clock: Clock | None = None,
 ) -> CompiledStateGraph[AgentState]:
     """The loop of an agent as a compiled graph over `AgentState`.
 
@@ -81,7 +83,9 @@ def build_agent_loop(
         memory,
         on_error,
     )
-    return _graph(loop, context_schema).compile(checkpointer=checkpointer, store=store, name=name)
+    made = _graph(loop, context_schema).compile(checkpointer=checkpointer, store=store, name=name)
+    made.clock = clock
+    return made
 
 
 def _graph(loop: Loop, context_schema: Any) -> StateGraph[AgentState]:
@@ -273,6 +277,7 @@ class Loop:
                 state["nth_of_all"],
             )
         )
+        closed(outcome.call)
         told = [outcome.message.named(f"{call.id}:result")]
         return {"messages": told} if outcome.facts == NOTHING else {"messages": told, "facts": outcome.facts}
 

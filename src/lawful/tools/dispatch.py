@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from lawful.core.context import current_task
 from lawful.core.errors import Failure, ToolError, ValidationError
+from lawful.core.events import ToolEnded, ToolFailed
 from lawful.core.lazy import late
 from lawful.core.messages import Message, Text, ToolCall
-from lawful.core.telling import tool_call
+from lawful.core.telling import tell, tool_call
 from lawful.graph.asking import interrupt
 from lawful.graph.notes import anoted
 from lawful.tools.answers import Approve, Edit, Reject, Respond, Verdict, verdict_of
@@ -59,6 +60,8 @@ async def dispatch(
     """
     match ruling:
         case Refuse():
+            with tool_call(call.name, call.id or "") as told:
+                told.failed("tool_refused", ruling.message)
             return refused(call, ruling)
         case Ask():
             return await _asked(call, ruling, tools, rules, facts, on_error)
@@ -73,19 +76,34 @@ async def _asked(call: ToolCall, ruling: Ask, tools: Toolset, rules: Rules, fact
             return await _run(call, tools[call.name], on_error)
         case Reject(reason):
             said = f"A person refused this call{': ' + reason if reason else ''}. It was not run."
-            return Outcome(call.settled("denied", said))
+            return _told(call.settled("denied", said))
         case Respond(content):
-            return Outcome(call.settled("ok", plain(content)))
+            return _told(call.settled("ok", plain(content)))
         case Edit(args, tool):
             edited = msgspec.structs.replace(call, args=args, name=tool or call.name)
             [again] = rule_all([edited], tools, facts, rules)
             if isinstance(again, Refuse):
-                return Outcome(call.settled("error", again.message))
+                return _told(call.settled("error", again.message))
             if edited.name != call.name and isinstance(again, Run):
                 again = Ask(again.args_digest, (f"it was edited from a call of {call.name!r}",))
             if edited.name != call.name:
                 return _named(await dispatch(edited, again, tools, rules, facts, on_error), call)
             return _named(await _run(edited, tools[edited.name], on_error), call)
+
+
+def _told(call: ToolCall) -> Outcome:
+    """The outcome of a call that was settled without being run."""
+    with tool_call(call.name, call.id or ""):
+        closed(call)
+    return Outcome(call)
+
+
+def closed(call: ToolCall) -> None:
+    """Tell what came of a settled call, unless that was told: by a gate, by a middleware, whoever settled it."""
+    if call.state == "ok":
+        tell(ToolEnded(call.id or "", call.output))
+    else:
+        tell(ToolFailed(call.id or "", f"tool_{call.state}", str(call.output)))
 
 
 def _verdict(call: ToolCall, ruling: Ask) -> Verdict:
