@@ -49,6 +49,19 @@ OPTIONS: list[tuple[str, Any]] = [
 ]
 
 
+def test_two_threads_in_one_call_are_refused_with_both_names(drive: Drive, journal: Journal) -> None:
+    """The keyword and the config; the same thread twice is one thread, and a bound config gives way."""
+    graph = chain(drive, one, checkpointer=journal)
+    for config in (on("a"), "a"):
+        with pytest.raises(ConfigurationError, match="thread='b', and 'a' in its config"):
+            drive.invoke(graph, {"log": []}, config, thread="b")
+    assert list(journal.threads()) == []
+    assert drive.invoke(graph, {"log": []}, {"configurable": {"thread_id": 7}}, thread="7") == {"log": ["one"]}
+    bound = graph.with_config(configurable={"thread_id": "bound"})
+    drive.invoke(bound, {"log": []}, thread="b")
+    assert sorted(info.thread for info in journal.threads()) == ["7", "b"]
+
+
 @pytest.mark.parametrize(("name", "given"), OPTIONS)
 def test_an_option_of_another_kind_is_refused(drive: Drive, journal: Journal, name: str, given: Any) -> None:
     """In a run and in a stream, with nothing stored. Rows: S0-008."""

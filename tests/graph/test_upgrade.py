@@ -8,7 +8,7 @@ import pytest
 
 from lawful.core.errors import GraphBuildError, ResumeRefused
 from lawful.core.reducers import reducer
-from lawful.graph import START, Command, ConvertKey, RenameKey, RenameNode, Send, StateGraph, interrupt
+from lawful.graph import START, AcceptNode, Command, ConvertKey, RenameKey, RenameNode, Send, StateGraph, interrupt
 from lawful.graph.fingerprint import fingerprint, read
 from lawful.graph.upgrade import judge
 from lawful.journal.port import Journal
@@ -73,11 +73,48 @@ def test_a_fingerprint_tells_what_threads_depend_on_and_nothing_else() -> None:
         graph_of(*OLD).add_edge("first", "last"),
         graph_of(*OLD, schema=Other),
         graph_of(*OLD, migrations=(ConvertKey("n", abs),)),
+        _versioned(ask=2),
         joined("all"),
         joined("activated"),
     ]
     seen = [base, *map(told, changed)]
     assert len({each.digest for each in seen}) == len(seen)
+
+
+def _versioned(*migrations: Any, name: str = "ask", **versions: int) -> Any:
+    builder: Any = StateGraph(Log, name="g")
+    for node, body in (("first", first), (name, ask), ("last", last)):
+        builder.add_node(node, body, version=versions.get(node, 1))
+    builder.add_edge(START, "first").add_edge("first", name).add_edge(name, "last")
+    return builder.migrate(*migrations)
+
+
+def test_a_thread_that_waits_at_another_version_of_a_node_is_told_and_refused(drive: Drive, journal: Journal) -> None:
+    """Only the node that it waits at counts; AcceptNode lets it go on, a rename changes nothing of that. Rows: S1-S07."""
+    drive.invoke(_versioned().compile(journal), {"log": []}, on("t"))
+    assert [v.resumable for v in _versioned(first=2, last=3).compile(journal).check_upgrade()] == [True]
+    new = _versioned(ask=2).compile(journal)
+    (verdict,) = new.check_upgrade()
+    assert [(f.what, f.name) for f in verdict.findings] == [("version", "ask")]
+    assert "version 1, which is version 2 now" in verdict.findings[0].text
+    with pytest.raises(ResumeRefused, match=r"AcceptNode\('ask', 1\)"):
+        drive.invoke(new, Command(resume="ada"), on("t"))
+    renamed = _versioned(RenameNode("ask", "asks"), name="asks", asks=2).compile(journal)
+    assert [f.name for f in renamed.check_upgrade()[0].findings] == ["asks"]
+    accepting = _versioned(AcceptNode("ask", 1), ask=2).compile(journal)
+    assert [v.resumable for v in accepting.check_upgrade()] == [True]
+    assert drive.invoke(accepting, Command(resume="ada"), on("t"))["log"] == ["first", "ada", "last"]
+    drive.invoke(accepting, {"log": []}, on("u"))
+    back = {v.thread: v.resumable for v in _versioned().compile(journal).check_upgrade()}
+    assert back == {"u": False}
+
+
+def test_a_wrong_version_of_a_node_is_refused_when_it_is_added() -> None:
+    for wrong in (0, True, "2", None):
+        with pytest.raises(GraphBuildError, match="'a': version is an int"):
+            StateGraph(Log).add_node("a", first, version=wrong)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(GraphBuildError, match="there is no such node"):
+        graph_of(*OLD, migrations=(AcceptNode("asks", 1),)).compile()
 
 
 def test_a_renamed_node_goes_on_where_it_was(drive: Drive, journal: Journal) -> None:

@@ -20,6 +20,7 @@ from lawful.core.clock import SystemClock
 from lawful.graph import START, StateGraph
 from lawful.stores.postgres import PostgresJournal
 from lawful.testing.crash import Life, Point, Write, die_at, history_of, run_to_end, watch_writes
+from support import crash_modes
 from support.crash_programs import Nodes, hear, twelve
 from support.graphs import concat, total
 
@@ -68,6 +69,17 @@ def on_postgres(life: Life) -> Any:
     state = run_to_end(graph, {"trail": ["in"]}, answer=lambda q: f"yes to {q.value}", driver=driver)
     sink = (life.folder / "sink").read_text().splitlines()
     told = {"state": state, "history": history_of(graph), "sink": sink}
+    journal.close()
+    return told
+
+
+def mode_on_postgres(life: Life) -> Any:
+    """A program of support.crash_modes over PostgreSQL; ``told`` says which, where, and when it dies."""
+    journal = PostgresJournal(life.told["url"], schema=life.told["schema"], clock=Later(life.number))
+    if life.told.get("point"):
+        die_at(journal, Point(*life.told["point"]))
+    own = msgspec.structs.replace(life, journal=journal)
+    told = getattr(crash_modes, life.told["program"])(own)
     journal.close()
     return told
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lawful.graph.managed import RemainingSteps as RemainingSteps
     from lawful.graph.messages import MessagesState as MessagesState
     from lawful.graph.messages import push_message as push_message
+    from lawful.graph.migrations import AcceptNode as AcceptNode
     from lawful.graph.migrations import ConvertKey as ConvertKey
     from lawful.graph.migrations import RenameKey as RenameKey
     from lawful.graph.migrations import RenameNode as RenameNode
@@ -87,7 +88,7 @@ _WHERE = {
     "lawful.graph.asking": ("Interrupt", "interrupt"),
     "lawful.graph.managed": ("IsLastStep", "RemainingSteps"),
     "lawful.graph.messages": ("MessagesState", "push_message"),
-    "lawful.graph.migrations": ("ConvertKey", "RenameKey", "RenameNode"),
+    "lawful.graph.migrations": ("AcceptNode", "ConvertKey", "RenameKey", "RenameNode"),
     "lawful.graph.outcome": ("Done", "Failed", "GraphOutput", "Paused", "RunResult"),
     "lawful.graph.control": ("RunControl",),
     "lawful.graph.policies": ("CachePolicy", "Limits", "NodeError", "TimeoutPolicy"),

@@ -91,12 +91,14 @@ class StateGraph(Generic[S]):
         destinations: Any = None,
         performs: bool = True,
         spares_siblings: bool = False,
+        version: int = 1,
     ) -> Self:
         """Add a function, coroutine function, callable object, pipeline or compiled graph as a node.
 
         ``node`` is its name, or the callable itself (its name is then taken from it). ``timeout`` is in seconds and for
         async nodes only. With ``performs=False`` it may describe effects and not perform them: they are planned, and denied.
         With ``spares_siblings=True`` its failure ends the run only when the others of its step have ended too.
+        A thread that waits at an earlier ``version`` of the node goes on only where `AcceptNode` says so.
 
         Raises: GraphBuildError for a reserved, forbidden or duplicate name.
         """
@@ -134,6 +136,7 @@ class StateGraph(Generic[S]):
             destinations=one_or_many(destinations) if destinations is not None else _commanded(fn),
             performs=performs,
             spares=spares_siblings,
+            version=_version(version, name),
         )
         return self
 
@@ -273,7 +276,7 @@ class StateGraph(Generic[S]):
         return self.add_edge(key, END)
 
     def migrate(self, *migrations: Migration) -> Self:
-        """Say what changed since threads were stored: `RenameNode`, `RenameKey` and `ConvertKey`, applied as they are read.
+        """Say what changed since threads were stored, with `RenameNode`, `RenameKey`, `ConvertKey` and `AcceptNode`.
 
         Raises, at ``compile``: GraphBuildError for a name that is not there now, or an old one that still is.
         """
@@ -347,6 +350,13 @@ def _named(node: Any, action: Any) -> tuple[str, Any]:
     if action is not None:
         raise GraphBuildError(f"A node's name must be a str, got {node!r:.80}", component="graph", operation="add_node")
     return (name_as_node(node) if is_pipeline(node) else name_of(node)), node
+
+
+def _version(version: Any, name: str) -> int:
+    if isinstance(version, int) and not isinstance(version, bool) and version >= 1:
+        return version
+    why = f"Node {name!r}: version is an int of at least 1, got {version!r:.80}"
+    raise GraphBuildError(why, component="graph", operation="add_node")
 
 
 def _plain_name(name: Any) -> str:

@@ -58,6 +58,24 @@ def target_of(config: Any, thread: Any = None) -> Target:
     return Target(key, ns, checkpoint, inner.get("checkpoint_map") or {})
 
 
+def check_one_thread(config: Any, thread: Any) -> None:
+    """Refuse a call whose keyword ``thread`` and whose config name two threads. Raises: ConfigurationError, naming both."""
+    if thread is None or config is None:
+        return
+    if isinstance(config, Mapping):
+        inner: Any = cast("Mapping[str, Any]", config).get("configurable")
+        other = cast("Mapping[str, Any]", inner).get("thread_id") if isinstance(inner, Mapping) else None
+    else:
+        other = config
+    if other is not None and thread_key(other) != thread_key(thread):
+        raise ConfigurationError(
+            f"the call names two threads: thread={thread!r}, and {other!r} in its config; say one of them",
+            component="graph",
+            operation="config",
+            details={"thread": str(thread), "configurable": str(other)},
+        )
+
+
 def _check_form(told: Mapping[str, Any], inner: Mapping[Any, Any]) -> None:
     odd = next((k for k in inner if not isinstance(k, str)), None)
     if odd is not None:

@@ -28,10 +28,14 @@ class Fingerprint(Struct, frozen=True):
     """By key: id and version of its merge."""
     versions: Mapping[str, int] = {}
     """By key: the declared version of its values, where that is not 1."""
+    revisions: Mapping[str, int] = {}
+    """By node: its declared version, where that is not 1."""
 
     def stored(self) -> bytes:
         """As a thread keeps it: canonical JSON."""
         told = {name: getattr(self, name) for name in self.__struct_fields__}
+        if not self.revisions:  # threads from before there were any have none either
+            del told["revisions"]
         return json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
 
     @property
@@ -57,6 +61,7 @@ def read(stored: bytes) -> Fingerprint:
         channels=dict(told.get("channels", {})),
         reducers={key: (str(id), int(version)) for key, (id, version) in told.get("reducers", {}).items()},
         versions={key: int(version) for key, version in told.get("versions", {}).items()},
+        revisions={name: int(version) for name, version in told.get("revisions", {}).items()},
     )
 
 
@@ -75,6 +80,7 @@ def fingerprint(program: Program) -> Fingerprint:
         channels={key: type(channel).__name__ for key, channel in program.channels.items()},
         reducers={k: (reducer_id(f), reducer_version(f)) for k, f in operators.items() if f is not None},
         versions=dict(program.migrations.versions) if program.migrations is not None else {},
+        revisions={name: node.version for name, node in program.nodes.items() if node.version != 1},
     )
 
 

@@ -58,7 +58,7 @@ def findings(program: Program, made: Restored, *, pending: bool = True) -> list[
         ]
     then = made.print
     if then is not None and then.digest != print_of(program)[0]:
-        found += _origins(program, made, then) if pending else ()
+        found += [*_origins(program, made, then), *_revisions(program, made, then)] if pending else ()
         found += [*_kinds(program, made, then), *_versions(program, made, then)]
         found += _values(program, made)
     return found
@@ -88,6 +88,21 @@ def _origins(program: Program, made: Restored, then: Fingerprint) -> Iterable[Fi
         if once is not None and once != now:
             yield Finding(
                 "node", name, f"waits at {name!r}, which it knows as {once!r}: keep RenameNode({once!r}, {name!r})"
+            )
+
+
+def _revisions(program: Program, made: Restored, then: Fingerprint) -> Iterable[Finding]:
+    accepted = program.migrations.accepted if program.migrations is not None else frozenset[tuple[str, int]]()
+    for name in sorted({n for n in made.head.names if n in program.nodes}):
+        node = program.nodes[name]
+        called = next((n for n, known in then.nodes.items() if known == node.known_as), name)
+        once = then.revisions.get(called, 1)
+        if once != node.version and (name, once) not in accepted:
+            yield Finding(
+                "version",
+                name,
+                f"waits at {name!r} in version {once}, which is version {node.version} now"
+                f" (AcceptNode({name!r}, {once}) lets it go on)",
             )
 
 

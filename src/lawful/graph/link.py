@@ -139,7 +139,7 @@ class Linker:
         node.cache = spec.cache or g.defaults.get("cache")
         node.timeout = limited(timeout_of(spec.timeout if spec.timeout is not None else g.defaults.get("timeout")))
         node.handler = handler_for(g, spec)
-        node.spares = spec.spares
+        node.spares, node.version = spec.spares, spec.version
         if spec.defer:
             node.inbox = inbox(spec.name)
         self._wire_out(node)

@@ -35,7 +35,15 @@ class ConvertKey(Struct, frozen=True):
     """Of a write of the version before, the write now; needed for keys with a reducer whose writes wait in a thread."""
 
 
-Migration: TypeAlias = RenameNode | RenameKey | ConvertKey
+class AcceptNode(Struct, frozen=True):
+    """A node that threads may go on with which wait at an earlier ``version`` of it; `add_node` says which it is now."""
+
+    node: str
+    """Its name now."""
+    version: int = 1
+
+
+Migration: TypeAlias = RenameNode | RenameKey | ConvertKey | AcceptNode
 
 
 class Migrations:
@@ -52,6 +60,8 @@ class Migrations:
         }
         self.versions: Mapping[str, int] = {key: steps[-1].version for key, steps in self.converts.items()}
         """By key: the version of its values now, where that is not 1."""
+        self.accepted = frozenset((m.node, m.version) for m in told if isinstance(m, AcceptNode))
+        """Nodes, and versions of them that threads may wait at."""
         self.origins: Mapping[str, str] = _oldest(told)
         """By node: the name that its ids are made of, the first that it had."""
 
@@ -140,10 +150,15 @@ def _oldest(told: Sequence[Migration]) -> dict[str, str]:
 def check_migrations(told: Sequence[Any], nodes: Iterable[str], keys: Iterable[str]) -> None:
     """Raises: GraphBuildError, for what cannot be meant: an unknown name, an old one that is still there, a version twice."""
     kinds = {RenameNode: list(nodes), RenameKey: list(keys), ConvertKey: list(keys)}
+    kinds[AcceptNode] = kinds[RenameNode]
     for one in told:
-        if not isinstance(one, (RenameNode, RenameKey, ConvertKey)):
-            raise _wrong(f"migrate takes RenameNode, RenameKey and ConvertKey, got {one!r:.80}")
+        if not isinstance(one, (RenameNode, RenameKey, ConvertKey, AcceptNode)):
+            raise _wrong(f"migrate takes RenameNode, RenameKey, ConvertKey and AcceptNode, got {one!r:.80}")
         known = kinds[type(one)]
+        if isinstance(one, AcceptNode):
+            if one.node not in known:
+                raise _wrong(f"AcceptNode({one.node!r}): there is no such node.{nearest(one.node, known)}")
+            continue
         if isinstance(one, ConvertKey):
             if one.key not in known:
                 raise _wrong(f"ConvertKey({one.key!r}): the state has no such key.{nearest(one.key, known)}")

@@ -16,7 +16,7 @@ class NodeSpec:
 
     __slots__ = (
         "cache", "defer", "destinations", "fn", "graph", "handler", "metadata", "name", "performs", "retry", "schema",
-        "spares", "timeout",
+        "spares", "timeout", "version",
     )  # fmt: skip
 
     def __init__(
@@ -35,6 +35,7 @@ class NodeSpec:
         destinations: tuple[str, ...] | None,
         performs: bool = True,
         spares: bool = False,
+        version: int = 1,
     ) -> None:
         self.name = name
         self.fn = fn
@@ -49,6 +50,8 @@ class NodeSpec:
         self.handler = handler
         self.performs = performs
         self.spares = spares
+        self.version = version
+        """As its author counts: another one says that threads which wait at it cannot go on as they are."""
         self.destinations = destinations
         """Where it may go by Command; for drawing and reports only."""
 

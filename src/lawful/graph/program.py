@@ -77,6 +77,7 @@ class Node:
         "targets",
         "timeout",
         "triggers",
+        "version",
         "view",
     )  # fmt: skip
 
@@ -115,6 +116,8 @@ class Node:
         self.defer = False
         self.spares = False
         """Whether its failure waits for the others of its step."""
+        self.version = 1
+        """The declared one."""
         self.performs = True
         """Whether effects may be performed in it."""
         self.hidden = False

@@ -24,7 +24,15 @@ from lawful.graph import orders as o
 from lawful.graph.answers import won
 from lawful.graph.begin import Seed, begin
 from lawful.graph.command import START, Command
-from lawful.graph.config import Target, concurrency, durability_of, metadata_of, recursion_limit, target_of
+from lawful.graph.config import (
+    Target,
+    check_one_thread,
+    concurrency,
+    durability_of,
+    metadata_of,
+    recursion_limit,
+    target_of,
+)
 from lawful.graph.crowding import enter, leave
 from lawful.graph.drivers.shared import Deal, drainable
 from lawful.graph.hearing import announced, broke_off, equip, listener_of
@@ -79,6 +87,7 @@ class Session:
     def __init__(self, graph: Graph, config: Any, options: Options, hub: Hub | None) -> None:
         self.graph = graph
         self.options = options
+        check_one_thread(config, options.thread)
         self.config: Mapping[str, Any] = graph.merged(config if isinstance(config, Mapping) else None)  # pyright: ignore[reportUnknownArgumentType]
         self.target = target_of(config if not isinstance(config, Mapping) else self.config, options.thread)
         self.slot = _slot()
