@@ -14,7 +14,9 @@ pytest.importorskip("psycopg")
 
 from lawful.checkpoint.postgres import PostgresSaver
 from lawful.checkpoint.postgres.aio import AsyncPostgresSaver
-from lawful.store.postgres import PostgresStore
+from lawful.store.postgres import AsyncPostgresStore, PostgresStore
+from lawful.stores.store_records import IndexConfig
+from lawful.testing.conformance_store_index import letters_later
 
 pytestmark = [pytest.mark.postgres, pytest.mark.integration, skipped]
 
@@ -69,8 +71,16 @@ async def test_async_calls_are_stored_before_they_are_told(pg: PgServer, schema:
         assert seen == [1]
 
 
+async def test_the_async_store_by_langgraphs_name(pg: PgServer, schema: str) -> None:
+    index: IndexConfig = {"dims": 4, "embed": letters_later}
+    async with AsyncPostgresStore.from_conn_string(pg.url(), schema=schema, index=index) as store:
+        await store.setup()
+        await store.aput(("a",), "k", {"v": "ab"})
+        assert [item.key for item in await store.asearch(("a",), query="a")] == ["k"]
+
+
 def test_the_store_by_langgraphs_name(pg: PgServer, schema: str) -> None:
-    with PostgresStore.from_conn_string(pg.url(), schema=schema) as store:
+    with PostgresStore.from_conn_string(pg.url(), schema=schema, ttl={"default_ttl": 5}) as store:
         store.setup()
         store.put(("a",), "k", {"v": 1})
         found = store.get(("a",), "k")

@@ -13,7 +13,7 @@ from lawful.core.clock import Clock, FixedClock
 from lawful.core.errors import ConfigurationError, CorruptRecord, NewerSchema, StoreError
 from lawful.stores.memory_store import MemoryStore
 from lawful.stores.store_port import Store
-from lawful.stores.store_records import PutOp, TTLConfig
+from lawful.stores.store_records import IndexConfig, PutOp, TTLConfig
 from lawful.testing.conformance_kit import START, at_once
 from lawful.testing.conformance_store import StoreConformance
 from support.forks import ended, fork
@@ -36,6 +36,9 @@ class TestPostgresStore(StoreConformance):
 
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         return self.server.store(clock=clock, ttl=ttl)
+
+    def make_indexed(self, clock: Clock, ttl: TTLConfig | None, index: IndexConfig) -> Store:
+        return self.server.store(clock=clock, ttl=ttl, index=index)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -117,7 +120,7 @@ def test_a_newer_store_is_left_alone_and_an_older_one_told_what_to_run(pg: PgSer
 def test_a_journal_set_up_before_there_were_stores_gets_the_table(pg: PgServer, schema: str) -> None:
     from lawful.stores.postgres import setup
 
-    pg.run(f"DELETE FROM {schema}.meta WHERE name='store'", f"DROP TABLE {schema}.item")
+    pg.run(f"DELETE FROM {schema}.meta WHERE name='store'", f"DROP TABLE {schema}.vector, {schema}.item")
     setup(pg.url(), schema=schema)
     with pg.store(schema) as store:
         store.put(("a",), "k", {})

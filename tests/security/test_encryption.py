@@ -16,7 +16,7 @@ from lawful.journal.cipher import Cipher, key_of
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores import EncryptedJournal, EncryptedStore, MemoryStore, SQLiteJournal, Store
-from lawful.stores.store_records import TTLConfig
+from lawful.stores.store_records import IndexConfig, TTLConfig
 from lawful.testing.conformance import JournalConformance
 from lawful.testing.conformance_kit import answer, chunks, digest, events, grow, operation, send, writes
 from lawful.testing.conformance_store import StoreConformance
@@ -65,6 +65,9 @@ class TestEncryptedItems(StoreConformance):
 
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         return EncryptedStore(MemoryStore(clock=clock, ttl=ttl), cipher())
+
+    def make_indexed(self, clock: Clock, ttl: TTLConfig | None, index: IndexConfig) -> Store:
+        return EncryptedStore(MemoryStore(clock=clock, ttl=ttl, index=index), cipher())
 
 
 def program(journal: Journal, drive: Drive) -> Any:

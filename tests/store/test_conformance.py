@@ -18,7 +18,7 @@ from lawful.core.errors import StoreError
 from lawful.stores.memory_store import MemoryStore
 from lawful.stores.sqlite_store import SQLiteStore
 from lawful.stores.store_port import Store, StoreTx
-from lawful.stores.store_records import Namespace, Record, TTLConfig, expiry
+from lawful.stores.store_records import IndexConfig, Namespace, Record, TTLConfig, expiry
 from lawful.testing.conformance_store import StoreConformance
 
 pytestmark = pytest.mark.unit
@@ -32,12 +32,18 @@ class TestMemoryStore(StoreConformance):
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         return MemoryStore(clock=clock, ttl=ttl)
 
+    def make_indexed(self, clock: Clock, ttl: TTLConfig | None, index: IndexConfig) -> Store:
+        return MemoryStore(clock=clock, ttl=ttl, index=index)
+
 
 class TestSQLiteInMemory(StoreConformance):
     """Rows: S1-K12."""
 
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         return SQLiteStore(":memory:", clock=clock, ttl=ttl)
+
+    def make_indexed(self, clock: Clock, ttl: TTLConfig | None, index: IndexConfig) -> Store:
+        return SQLiteStore(":memory:", clock=clock, ttl=ttl, index=index)
 
 
 class TestSQLiteFile(StoreConformance):
@@ -55,6 +61,9 @@ class TestSQLiteFile(StoreConformance):
 
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         return SQLiteStore(self.folder / f"{next(self.names)}.db", clock=clock, ttl=ttl)
+
+    def make_indexed(self, clock: Clock, ttl: TTLConfig | None, index: IndexConfig) -> Store:
+        return SQLiteStore(self.folder / f"{next(self.names)}.db", clock=clock, ttl=ttl, index=index)
 
 
 class TextStore(Store):

@@ -161,7 +161,7 @@ def test_a_full_disk_loses_the_new_and_keeps_the_old(tmp_path: Path) -> None:
 
 def test_hostile_text_meets_no_table_but_ours(tmp_path: Path) -> None:
     """SQL injection by any text that a caller hands in (CVE-2025-8709, CVE-2025-64104, CVE-2025-67644). Rows: S1-K12."""
-    allowed = {"item", "sqlite_master", "sqlite_schema", ""}
+    allowed = {"item", "vector", "sqlite_master", "sqlite_schema", ""}
     seen: set[str] = set()
 
     def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lawful.stores.store_port import Store
     from lawful.stores.store_records import GetOp as GetOp
+    from lawful.stores.store_records import IndexConfig as IndexConfig
     from lawful.stores.store_records import Item as Item
     from lawful.stores.store_records import ListNamespacesOp as ListNamespacesOp
     from lawful.stores.store_records import MatchCondition as MatchCondition
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from lawful.stores.store_records import PutOp as PutOp
     from lawful.stores.store_records import SearchItem as SearchItem
     from lawful.stores.store_records import SearchOp as SearchOp
+    from lawful.stores.store_records import TTLConfig as TTLConfig
 
     BaseStore = Store
 else:
     _TABLE = {
         "BaseStore": "lawful.stores.store_port:Store",
         "GetOp": "lawful.stores.store_records",
+        "IndexConfig": "lawful.stores.store_records",
         "Item": "lawful.stores.store_records",
         "ListNamespacesOp": "lawful.stores.store_records",
         "MatchCondition": "lawful.stores.store_records",
@@ -28,6 +31,7 @@ else:
         "PutOp": "lawful.stores.store_records",
         "SearchItem": "lawful.stores.store_records",
         "SearchOp": "lawful.stores.store_records",
+        "TTLConfig": "lawful.stores.store_records",
     }
     __all__ = list(_TABLE)
     __getattr__, __dir__ = face(globals(), _TABLE)

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from lawful.core.errors import CannotDecrypt
 from lawful.journal.cipher import Cipher, Part, Sealer
-from lawful.stores.store_port import Store, StoreTx
+from lawful.stores.store_checks import no_index
+from lawful.stores.store_port import IndexedTx, Store, StoreTx
 from lawful.stores.store_records import Namespace, Record
 
 T = TypeVar("T")
@@ -18,12 +19,14 @@ T = TypeVar("T")
 class EncryptedStore(Store):
     """``store`` with its values encrypted by ``cipher``; each is bound to scope, namespace and key.
 
-    A filter is compared with decrypted values. Times to live and the clock are those of ``store``. ``plain=True`` also
+    A filter is compared with decrypted values. Of an index the vectors are encrypted too, for a text can be guessed from its
+    vector; the embedder sees the texts. Times to live and the clock are those of ``store``. ``plain=True`` also
     reads what was stored before there was a cipher. Raises: CannotDecrypt, and what ``store`` raises.
     """
 
     def __init__(self, store: Store, cipher: Cipher, *, plain: bool = False) -> None:
-        super().__init__(scope=store.scope, ttl=store.ttl_config, clock=store.clock)
+        self.supports_index = store.supports_index
+        super().__init__(scope=store.scope, ttl=store.ttl_config, index=store.index_config, clock=store.clock)
         self.inner = store
         """The store beneath, which sees encrypted bytes only."""
         self.blocking = store.blocking
@@ -51,19 +54,23 @@ class _SealedTx:
         return ("item", self._scope, len(namespace), *namespace, key)
 
     def _opened(self, record: Record) -> Record:
+        namespace, key = record.namespace, record.key
+        value = self._open(record.value, namespace, key, *self._place(namespace, key))
+        self._found[record.namespace, record.key] = record
+        return replace(record, value=value)
+
+    def _open(self, data: bytes, namespace: Namespace, key: str, *place: Part) -> bytes:
         try:
-            value = self._sealer.open(record.value, *self._place(record.namespace, record.key))
+            return self._sealer.open(data, *place)
         except CannotDecrypt as error:
             found = CannotDecrypt(
-                f"the item {record.key!a} of namespace {record.namespace!a}: {error.message}",
+                f"the item {key!a} of namespace {namespace!a}: {error.message}",
                 component="store",
                 operation="read",
-                details={**error.details, "namespace": ascii(record.namespace), "key": ascii(record.key)},
+                details={**error.details, "namespace": ascii(namespace), "key": ascii(key)},
             )
             found.raw = error.raw
             raise found from error.__cause__
-        self._found[record.namespace, record.key] = record
-        return replace(record, value=value)
 
     def read(self, namespace: Namespace, key: str) -> Record | None:
         found = self._tx.read(namespace, key)
@@ -80,6 +87,19 @@ class _SealedTx:
 
     def remove(self, namespace: Namespace, key: str) -> None:
         self._tx.remove(namespace, key)
+
+    def set_vectors(self, namespace: Namespace, key: str, data: bytes) -> None:
+        sealed = self._sealer.seal(data, "vectors", *self._place(namespace, key))
+        self._indexed().set_vectors(namespace, key, sealed)
+
+    def vectors(self, prefix: Namespace) -> Iterator[tuple[Namespace, str, bytes]]:
+        for namespace, key, data in self._indexed().vectors(prefix):
+            yield namespace, key, self._open(data, namespace, key, "vectors", *self._place(namespace, key))
+
+    def _indexed(self) -> IndexedTx:
+        if not isinstance(self._tx, IndexedTx):
+            raise no_index("supports_index")
+        return self._tx
 
     def touch(self, found: Sequence[Record]) -> None:
         self._tx.touch([self._found[record.namespace, record.key] for record in found])

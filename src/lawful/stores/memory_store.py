@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from lawful.core.clock import SYSTEM, Clock
 from lawful.stores.store_checks import closed
 from lawful.stores.store_port import Store, StoreTx
-from lawful.stores.store_records import Namespace, Record, TTLConfig, expiry
+from lawful.stores.store_records import IndexConfig, Namespace, Record, TTLConfig, expiry
 
 T = TypeVar("T")
 _Rows = dict[tuple[Namespace, str], Record]
 """In the order in which they were last written."""
+_Vectors = dict[tuple[Namespace, str], bytes]
 
 
 class _Shared:
@@ -24,14 +25,24 @@ class _Shared:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.scopes: dict[str, _Rows] = {}
+        self.vectors: dict[str, _Vectors] = {}
         self.closed = False
 
 
 class MemoryStore(Store):
     """A store that lasts as long as the process. Safe from any thread; a forked child has a copy."""
 
-    def __init__(self, *, scope: str = "local", ttl: TTLConfig | None = None, clock: Clock = SYSTEM) -> None:
-        super().__init__(scope=scope, ttl=ttl, clock=clock)
+    supports_index = True
+
+    def __init__(
+        self,
+        *,
+        scope: str = "local",
+        ttl: TTLConfig | None = None,
+        index: IndexConfig | None = None,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        super().__init__(scope=scope, ttl=ttl, index=index, clock=clock)
         self._shared = _Shared()
 
     def run(self, scope: str, work: Callable[[StoreTx], T], *, writing: bool) -> T:
@@ -39,7 +50,7 @@ class MemoryStore(Store):
         with shared.lock:
             if shared.closed:
                 raise closed()
-            tx = _Tx(shared.scopes.setdefault(scope, {}), self.clock.now())
+            tx = _Tx(shared.scopes.setdefault(scope, {}), shared.vectors.setdefault(scope, {}), self.clock.now())
             done = work(tx)
             tx.commit()
             return done
@@ -50,9 +61,10 @@ class MemoryStore(Store):
             if self._shared.closed:
                 raise closed()
             now = self.clock.now()
-            for rows in self._shared.scopes.values():
+            for scope, rows in self._shared.scopes.items():
                 for place in [place for place, row in rows.items() if not _lives(row, now)]:
                     del rows[place]
+                    self._shared.vectors[scope].pop(place, None)
                     gone += 1
         return gone
 
@@ -60,13 +72,15 @@ class MemoryStore(Store):
         with self._shared.lock:
             self._shared.closed = True
             self._shared.scopes.clear()
+            self._shared.vectors.clear()
 
 
 class _Tx:
     """Keeps its changes back until `commit`, so that nothing stays of a transaction that raises."""
 
-    def __init__(self, rows: _Rows, now: float) -> None:
+    def __init__(self, rows: _Rows, vectors: _Vectors, now: float) -> None:
         self._rows = rows
+        self._vectors = vectors
         self._now = now
         self._changes: list[Callable[[], None]] = []
 
@@ -93,6 +107,7 @@ class _Tx:
             created = now if old is None else old.created
             # Taken out first: what was written last stands last.
             self._rows.pop((namespace, key), None)
+            self._vectors.pop((namespace, key), None)
             self._rows[namespace, key] = Record(namespace, key, value, created, now, ttl, expiry(now, ttl))
 
         self._changes.append(change)
@@ -100,6 +115,7 @@ class _Tx:
     def remove(self, namespace: Namespace, key: str) -> None:
         def change() -> None:
             self._rows.pop((namespace, key), None)
+            self._vectors.pop((namespace, key), None)
 
         self._changes.append(change)
 
@@ -109,6 +125,18 @@ class _Tx:
                 self._rows[row.namespace, row.key] = replace(row, expires=expiry(self._now, row.ttl))
 
         self._changes.append(change)
+
+    def set_vectors(self, namespace: Namespace, key: str, data: bytes) -> None:
+        def change() -> None:
+            self._vectors[namespace, key] = data
+
+        self._changes.append(change)
+
+    def vectors(self, prefix: Namespace) -> Iterator[tuple[Namespace, str, bytes]]:
+        for row in self.rows(prefix):
+            data = self._vectors.get((row.namespace, row.key))
+            if data is not None:
+                yield row.namespace, row.key, data
 
 
 def _lives(row: Record, now: float) -> bool:

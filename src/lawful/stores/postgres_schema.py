@@ -90,7 +90,14 @@ _FIRST_OF_STORE = (
     "CREATE INDEX item_head ON @item(scope, head)",
     "CREATE INDEX item_expires ON @item(expires) WHERE expires IS NOT NULL",
 )
-STORE_MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST_OF_STORE,)
+# Its only foreign key: whoever writes vectors has just written their item, and so locks no row of anybody else.
+_SECOND_OF_STORE = (
+    """CREATE TABLE @vector(
+  crc integer NOT NULL, place bytea NOT NULL, scope text COLLATE "C" NOT NULL, body bytea NOT NULL,
+  PRIMARY KEY (scope, place), FOREIGN KEY (scope, place) REFERENCES @item ON DELETE CASCADE)
+  WITH (autovacuum_vacuum_scale_factor=0.05)""",
+)
+STORE_MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST_OF_STORE, _SECOND_OF_STORE)
 """As `MIGRATIONS`, for the long-term store, whose version counts by itself."""
 
 
@@ -117,6 +124,7 @@ _RUNNING = {
     "operation": "SELECT, INSERT, UPDATE",
     "mark": "SELECT, INSERT, UPDATE, DELETE",
     "item": "SELECT, INSERT, UPDATE, DELETE",
+    "vector": "SELECT, INSERT, DELETE",
 }
 _KEEPING = {
     **dict.fromkeys(("thread", "space", "chunk", "answer"), "DELETE"),

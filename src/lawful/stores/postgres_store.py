@@ -15,7 +15,7 @@ from lawful.stores.postgres_schema import STORE, check_schema, lock_key
 from lawful.stores.sqlite_store_schema import after, packed, unpacked
 from lawful.stores.store_checks import closed, corrupt
 from lawful.stores.store_port import Store, StoreTx
-from lawful.stores.store_records import Namespace, Record, TTLConfig, expiry
+from lawful.stores.store_records import IndexConfig, Namespace, Record, TTLConfig, expiry
 
 T = TypeVar("T")
 
@@ -24,11 +24,13 @@ _HEAD = 512
 _FIELDS = "ns, key, value, crc, created, updated, ttl, expires"
 _LIVE = "(expires IS NULL OR expires > %s)"
 _PUT = """
+WITH old AS (DELETE FROM @vector WHERE scope=%s AND place=%s)
 INSERT INTO @item AS i (scope, place, head, ns, key, created, updated, ttl, expires, crc, value)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 ON CONFLICT (scope, place) DO UPDATE SET written=excluded.written, updated=excluded.updated, ttl=excluded.ttl,
 expires=excluded.expires, crc=excluded.crc, value=excluded.value,
 created=CASE WHEN i.expires <= excluded.updated THEN excluded.created ELSE i.created END"""
+_PUT_VECTORS = "INSERT INTO @vector (scope, place, crc, body) VALUES (%s, %s, %s, %s)"
 _TOUCH = """
 UPDATE @item i SET expires=t.until FROM unnest(%s::bytea[], %s::float8[], %s::float8[], %s::float8[])
 t(place, updated, ttl, until) WHERE i.scope=%s AND i.place=t.place AND i.updated=t.updated AND i.ttl=t.ttl"""
@@ -47,6 +49,7 @@ class PostgresStore(Store):
     """
 
     blocking = True
+    supports_index = True
 
     def __init__(
         self,
@@ -55,12 +58,13 @@ class PostgresStore(Store):
         schema: str = "lawful",
         scope: str = "local",
         ttl: TTLConfig | None = None,
+        index: IndexConfig | None = None,
         connections: int = 4,
         busy_timeout: float = 5.0,
         prepare: bool = False,
         clock: Clock | None = None,
     ) -> None:
-        super().__init__(scope=scope, ttl=ttl, clock=clock or SYSTEM)
+        super().__init__(scope=scope, ttl=ttl, index=index, clock=clock or SYSTEM)
         if connections < 1:
             raise ConfigurationError(
                 f"connections must be at least 1, but is {connections}", component="store", operation="open"
@@ -143,12 +147,26 @@ class _Tx:
         self.settle()
         ns, now = packed(namespace), self._now
         times = (now, now, ttl, expiry(now, ttl))
-        self._link.write(_PUT, (self._scope, _place(ns, key), ns[:_HEAD], ns, key, *times, _crc(value), value))
+        place = (self._scope, _place(ns, key))
+        self._link.write(_PUT, (*place, *place, ns[:_HEAD], ns, key, *times, _crc(value), value))
 
     def remove(self, namespace: Namespace, key: str) -> None:
         self.settle()
         place = _place(packed(namespace), key)
         self._link.write("DELETE FROM @item WHERE scope=%s AND place=%s", (self._scope, place))
+
+    def set_vectors(self, namespace: Namespace, key: str, data: bytes) -> None:
+        place = _place(packed(namespace), key)
+        self._link.write(_PUT_VECTORS, (self._scope, place, _crc(data), data))
+
+    def vectors(self, prefix: Namespace) -> Iterator[tuple[Namespace, str, bytes]]:
+        within, bounds = _within(prefix)
+        found = self._link.run(
+            f"SELECT ns, key, body, v.crc FROM @item JOIN @vector v USING (scope, place)"
+            f" WHERE scope=%s AND {_LIVE}{within} ORDER BY written DESC",
+            (self._scope, self._now, *bounds),
+        )
+        return map(_vectors, found)
 
     def touch(self, found: Sequence[Record]) -> None:
         self.touched += found
@@ -186,6 +204,14 @@ def _namespace(data: Any) -> Namespace:
         return unpacked(data)
     except (ValueError, TypeError, AttributeError) as error:
         raise corrupt(data, "", data if isinstance(data, bytes) else b"") from error
+
+
+def _vectors(row: tuple[Any, ...]) -> tuple[Namespace, str, bytes]:
+    ns, key, body, crc = row
+    namespace = _namespace(ns)
+    if _crc(body) != crc:
+        raise corrupt(namespace, key, body)
+    return namespace, key, body
 
 
 def _record(row: tuple[Any, ...]) -> Record:

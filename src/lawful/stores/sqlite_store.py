@@ -17,7 +17,7 @@ from lawful.stores.sqlite_errors import translating
 from lawful.stores.sqlite_store_schema import after, packed, prepare, stored_version, unpacked
 from lawful.stores.store_checks import closed, corrupt
 from lawful.stores.store_port import Store, StoreTx
-from lawful.stores.store_records import Namespace, Record, TTLConfig, expiry
+from lawful.stores.store_records import IndexConfig, Namespace, Record, TTLConfig, expiry
 
 T = TypeVar("T")
 
@@ -36,6 +36,7 @@ class SQLiteStore(Store):
     """
 
     blocking = True
+    supports_index = True
 
     def __init__(
         self,
@@ -43,10 +44,11 @@ class SQLiteStore(Store):
         *,
         scope: str = "local",
         ttl: TTLConfig | None = None,
+        index: IndexConfig | None = None,
         busy_timeout: float = 5.0,
         clock: Clock = SYSTEM,
     ) -> None:
-        super().__init__(scope=scope, ttl=ttl, clock=clock)
+        super().__init__(scope=scope, ttl=ttl, index=index, clock=clock)
         name = os.fspath(path)
         self._file = _File(name if name in (":memory:", "") else os.path.abspath(name), busy_timeout)
 
@@ -263,6 +265,21 @@ class _Tx:
         self.settle()
         self._con.execute("DELETE FROM item WHERE scope=? AND ns=? AND key=?", (self._scope, packed(namespace), key))
 
+    def set_vectors(self, namespace: Namespace, key: str, data: bytes) -> None:
+        self._con.execute(
+            "INSERT OR REPLACE INTO vector(item, crc, body) SELECT row, ?, ? FROM item WHERE scope=? AND ns=? AND key=?",
+            (crc32(data), data, self._scope, packed(namespace), key),
+        )
+
+    def vectors(self, prefix: Namespace) -> Iterator[tuple[Namespace, str, bytes]]:
+        within, bounds = _within(prefix)
+        found = self._con.execute(
+            "SELECT ns, key, body, v.crc FROM item i JOIN vector v ON v.item=i.row"
+            f" WHERE scope=? AND {_LIVE}{within} ORDER BY written DESC",
+            (self._scope, self._now, *bounds),
+        )
+        return (_vectors(row) for row in found)
+
     def touch(self, found: Sequence[Record]) -> None:
         self.touched += found
 
@@ -291,6 +308,14 @@ def _namespace(data: Any) -> Namespace:
         return unpacked(data)
     except (ValueError, TypeError, AttributeError) as error:
         raise corrupt(data, "", data if isinstance(data, bytes) else b"") from error
+
+
+def _vectors(row: tuple[Any, ...]) -> tuple[Namespace, str, bytes]:
+    ns, key, body, crc = row
+    namespace = _namespace(ns)
+    if not isinstance(body, bytes) or crc32(body) != crc or not isinstance(key, str):
+        raise corrupt(namespace, key, body if isinstance(body, bytes) else b"")
+    return namespace, key, body
 
 
 def _record(row: tuple[Any, ...]) -> Record:

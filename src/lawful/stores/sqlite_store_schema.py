@@ -21,7 +21,13 @@ CREATE UNIQUE INDEX item_written ON item(scope, written);
 CREATE INDEX item_expires ON item(expires) WHERE expires IS NOT NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SECOND = """
+CREATE TABLE vector(item INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TRIGGER item_written AFTER UPDATE OF written ON item BEGIN DELETE FROM vector WHERE item=old.row; END;
+CREATE TRIGGER item_gone AFTER DELETE ON item BEGIN DELETE FROM vector WHERE item=old.row; END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """Statement n brings a file from version n to n + 1; a file is at version ``len(MIGRATIONS)``."""
 
 

@@ -58,7 +58,7 @@ def corrupt(namespace: object, key: object, raw: bytes) -> CorruptRecord:
 
 def no_index(what: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{what} needs a vector index, and this store has none: leave it out, or filter by fields",
+        f"{what} needs a vector index, and this store has none: make the store with index=, or filter by fields",
         component="store",
         operation=what,
     )
@@ -151,14 +151,12 @@ def checked_op(op: object) -> None:
             checked_namespace(op.namespace)
             checked_key(op.key)
             minutes(op.ttl)
-            if op.index:
-                raise no_index("put(index=...)")
         case SearchOp():
             checked_prefix(op.namespace_prefix)
             check_filter(op.filter)
             checked_bounds(op.limit, op.offset)
-            if op.query is not None:
-                raise no_index("search(query=...)")
+            if op.query is not None and not isinstance(op.query, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise refuse(f"a query must be a str, not {type(op.query).__name__}", "search")
         case ListNamespacesOp():
             for condition in op.match_conditions or ():
                 _check_condition(condition)

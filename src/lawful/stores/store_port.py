@@ -1,34 +1,32 @@
 """`Store`: long-term memory over all threads, as values under a namespace and a key; and the port that back ends implement.
 
 Names and signatures are LangGraph's (``langgraph.store.base``). A back end implements `Store.run` and `Store.close` and
-the six calls of `StoreTx`; checks, filters, paging, times and values are decided here, once for all of them.
+the six calls of `StoreTx` (and the two of `IndexedTx`, if it takes an index); checks, filters, paging, nearness, times and
+values are decided once for all of them, here and in `lawful.stores.store_work`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from itertools import islice
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 from lawful.core.clock import SYSTEM, Clock
 from lawful.stores.store_checks import (
     checked_key,
     checked_namespace,
-    checked_op,
     checked_scope,
     checked_ttl_config,
-    decoded,
-    encoded,
-    minutes,
+    no_index,
 )
-from lawful.stores.store_match import accepts, accepts_namespace, cut, literal_start
+from lawful.stores.store_index import Index, Vectors
 from lawful.stores.store_records import (
     NOT_PROVIDED,
     AnyLabel,
     GetOp,
+    IndexConfig,
     Item,
     ListNamespacesOp,
     MatchCondition,
@@ -36,47 +34,18 @@ from lawful.stores.store_records import (
     NotProvided,
     Op,
     PutOp,
-    Record,
     Result,
     SearchItem,
     SearchOp,
     TTLConfig,
-    time_of,
 )
+from lawful.stores.store_tx import IndexedTx, StoreTx
+from lawful.stores.store_work import Todo
+
+__all__ = ["IndexedTx", "Pattern", "Store", "StoreTx"]
 
 T = TypeVar("T")
 Pattern = tuple[str | AnyLabel, ...]
-
-
-class StoreTx(Protocol):
-    """What a back end offers within one transaction; all arguments are checked already.
-
-    A record whose ``expires`` is not after the transaction's own time is not there, for every call but `write`.
-    """
-
-    def read(self, namespace: Namespace, key: str) -> Record | None:
-        """The record under this key."""
-        ...
-
-    def rows(self, prefix: Namespace) -> Iterator[Record]:
-        """Every record whose namespace begins with the labels of ``prefix``, the one written last first."""
-        ...
-
-    def namespaces(self, prefix: Namespace) -> Iterator[Namespace]:
-        """Each namespace with a record that begins with the labels of ``prefix``, once, in the order of tuples."""
-        ...
-
-    def write(self, namespace: Namespace, key: str, value: bytes, ttl: float | None) -> None:
-        """Keep ``value`` from now on, ``ttl`` minutes long; a record that is there keeps its ``created``."""
-        ...
-
-    def remove(self, namespace: Namespace, key: str) -> None:
-        """Forget the record, if it is there."""
-        ...
-
-    def touch(self, found: Sequence[Record]) -> None:
-        """Let the time to live of these records, which this transaction has read, begin anew; others are left out."""
-        ...
 
 
 class Store(ABC):
@@ -85,18 +54,32 @@ class Store(ABC):
     Namespaces are compared label by label, never as text or patterns. Reads are copies: changing one changes nothing
     that is stored. ``ttl`` is LangGraph's configuration: ``default_ttl`` (minutes), ``refresh_on_read`` (True where it
     is not given), ``sweep_interval_minutes`` (so often at most, a write also deletes what has expired); expired items
-    are never shown, swept or not. ``clock`` gives all times. A handle sees the items of its ``scope`` only.
+    are never shown, swept or not. ``index`` lets `search` find what is near to a text (`IndexConfig`). ``clock`` gives all
+    times. A handle sees the items of its ``scope`` only.
 
     Every call is one transaction and safe from any thread. Raises, beside what each call names: StoreError and its
     kinds, where a back end fails; nothing is half-written then.
     """
 
     supports_ttl: bool = True
+    supports_index: bool = False
+    """Whether its transactions are `IndexedTx`."""
     blocking: bool = False
     """Whether calls wait for I/O: their ``a…`` forms then run in a thread of their own, which a cancellation leaves behind."""
 
-    def __init__(self, *, scope: str = "local", ttl: TTLConfig | None = None, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        *,
+        scope: str = "local",
+        ttl: TTLConfig | None = None,
+        index: IndexConfig | None = None,
+        clock: Clock = SYSTEM,
+    ) -> None:
         self._scope = checked_scope(scope)
+        if index is not None and not self.supports_index:
+            raise no_index("index=")
+        self.index_config: IndexConfig | None = None if index is None else index.copy()
+        self._index = None if index is None else Index(index)
         self.ttl_config: TTLConfig | None = checked_ttl_config(ttl)
         self.clock = clock
         self._swept = [clock.now()]
@@ -141,7 +124,7 @@ class Store(ABC):
         ``refresh_ttl``: whether its time to live begins anew (None: as configured). Raises: InvalidNamespace.
         """
         op = GetOp(checked_namespace(namespace), checked_key(key), self._refresh(refresh_ttl))
-        return self.run(self._scope, lambda tx: _get(tx, op), writing=False)
+        return cast("Item | None", self.batch([op])[0])
 
     def search(
         self,
@@ -154,16 +137,19 @@ class Store(ABC):
         offset: int = 0,
         refresh_ttl: bool | None = None,
     ) -> list[SearchItem]:
-        """The items whose namespace begins with these labels and whose value answers to ``filter``, newest write first.
+        """The items whose namespace begins with these labels and whose value answers to ``filter``.
+
+        With ``query`` those that the index has, the nearest first, each with its ``score``: the cosine of the query and the
+        nearest of its texts. Without one (or with a blank one) all, the newest write first.
 
         ``filter`` maps a field of the value to a scalar that it must equal, or to ``{operator: scalar}`` with the
         operators ``$eq $ne $gt $gte $lt $lte``; all must hold. A field that is missing counts as None; numbers compare
         with numbers and text with text, anything else is never greater or less. Raises: InvalidNamespace,
-        InvalidFilter; ConfigurationError for ``query``, since this store has no index.
+        InvalidFilter; ConfigurationError for ``query``, if this store has no index; EmbeddingError, and what the embedder
+        raises.
         """
         op = SearchOp(namespace_prefix, filter, limit, offset, query, self._refresh(refresh_ttl))
-        checked_op(op)
-        return self.run(self._scope, lambda tx: _search(tx, op), writing=False)
+        return cast("list[SearchItem]", self.batch([op])[0])
 
     def put(
         self,
@@ -177,11 +163,11 @@ class Store(ABC):
         """Keep ``value`` under ``key``, in the place of what was there.
 
         ``value`` is a JSON object: None, bool, int, float, str, list and dict with str keys. ``ttl`` in minutes; None is
-        for ever. Raises: InvalidNamespace; ValidationError with the path of what is not JSON; ConfigurationError, if
-        ``index`` names fields, since this store has no index.
+        for ever. ``index`` says what of it the store's index embeds: nothing (False), or paths in the place of those of
+        the configuration. Raises: InvalidNamespace; ValidationError with the path of what is not JSON; ConfigurationError,
+        if ``index`` names fields and this store has no index; EmbeddingError, and what the embedder raises.
         """
-        time = (self.ttl_config or {}).get("default_ttl") if isinstance(ttl, NotProvided) else ttl
-        self.batch([PutOp(namespace, key, value, index, time)])
+        self.batch([self._put(namespace, key, value, index, ttl)])
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Forget the item under ``key``, if there is one. Raises: InvalidNamespace."""
@@ -203,8 +189,7 @@ class Store(ABC):
         conditions = [MatchCondition("prefix", prefix)] if prefix else []
         conditions += [MatchCondition("suffix", suffix)] if suffix else []
         op = ListNamespacesOp(tuple(conditions), max_depth, limit, offset)
-        checked_op(op)
-        return self.run(self._scope, lambda tx: _list(tx, op), writing=False)
+        return cast("list[Namespace]", self.batch([op])[0])
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Many calls in one transaction: what each gives, None for a put.
@@ -212,24 +197,25 @@ class Store(ABC):
         The reads see what stood there before the batch; the puts follow in their order, all or none. A PutOp whose value
         is None deletes. Raises: as the single calls, before anything is done.
         """
-        wanted = list(ops)
-        for op in wanted:
-            checked_op(op)
-        puts = [(op, encoded(op.value, op.key)) for op in wanted if isinstance(op, PutOp)]
+        todo = Todo(ops, self._index)
+        return self._done(todo, todo.embedded())
 
-        def work(tx: StoreTx) -> list[Result]:
-            results = [_read(tx, op) for op in wanted]
-            for op, value in puts:
-                if value is None:
-                    tx.remove(op.namespace, checked_key(op.key))
-                else:
-                    tx.write(op.namespace, checked_key(op.key), value, minutes(op.ttl))
-            return results
-
-        results = self.run(self._scope, work, writing=bool(puts))
-        if puts:
+    def _done(self, todo: Todo, vectors: Vectors | None) -> list[Result]:
+        results = self.run(self._scope, lambda tx: todo.work(tx, vectors), writing=bool(todo.puts))
+        if todo.puts:
             self._sweep_in_passing()
         return results
+
+    def _put(
+        self,
+        namespace: Namespace,
+        key: str,
+        value: Mapping[str, Any],
+        index: Literal[False] | list[str] | None,
+        ttl: float | None | NotProvided,
+    ) -> PutOp:
+        time = (self.ttl_config or {}).get("default_ttl") if isinstance(ttl, NotProvided) else ttl
+        return PutOp(namespace, key, value, index, time)
 
     def _refresh(self, wanted: bool | None) -> bool:
         return bool((self.ttl_config or {}).get("refresh_on_read", True)) if wanted is None else wanted
@@ -262,11 +248,8 @@ class Store(ABC):
         refresh_ttl: bool | None = None,
     ) -> list[SearchItem]:
         """As `search`."""
-        return await self._off(
-            lambda: self.search(
-                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refresh_ttl
-            )
-        )
+        op = SearchOp(namespace_prefix, filter, limit, offset, query, self._refresh(refresh_ttl))
+        return cast("list[SearchItem]", (await self.abatch([op]))[0])
 
     async def aput(
         self,
@@ -278,7 +261,7 @@ class Store(ABC):
         ttl: float | None | NotProvided = NOT_PROVIDED,
     ) -> None:
         """As `put`."""
-        await self._off(lambda: self.put(namespace, key, value, index, ttl=ttl))
+        await self.abatch([self._put(namespace, key, value, index, ttl)])
 
     async def adelete(self, namespace: Namespace, key: str) -> None:
         """As `delete`."""
@@ -300,37 +283,6 @@ class Store(ABC):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`."""
-        wanted = list(ops)
-        return await self._off(lambda: self.batch(wanted))
-
-
-def _read(tx: StoreTx, op: Op) -> Result:
-    if isinstance(op, GetOp):
-        return _get(tx, op)
-    if isinstance(op, SearchOp):
-        return _search(tx, op)
-    return _list(tx, op) if isinstance(op, ListNamespacesOp) else None
-
-
-def _get(tx: StoreTx, op: GetOp) -> Item | None:
-    found = tx.read(op.namespace, checked_key(op.key))
-    if found is None:
-        return None
-    if op.refresh_ttl and found.ttl is not None:
-        tx.touch([found])
-    return Item(found.namespace, found.key, decoded(found), time_of(found.created), time_of(found.updated))
-
-
-def _search(tx: StoreTx, op: SearchOp) -> list[SearchItem]:
-    fitting = (row for row in tx.rows(op.namespace_prefix) if not op.filter or accepts(op.filter, decoded(row)))
-    page = list(islice(fitting, op.offset, op.offset + op.limit))
-    if op.refresh_ttl and (ageing := [row for row in page if row.ttl is not None]):
-        tx.touch(ageing)
-    return [SearchItem(r.namespace, r.key, decoded(r), time_of(r.created), time_of(r.updated)) for r in page]
-
-
-def _list(tx: StoreTx, op: ListNamespacesOp) -> list[Namespace]:
-    conditions = op.match_conditions or ()
-    start = max((literal_start(c) for c in conditions), key=len, default=())
-    fitting = [ns for ns in tx.namespaces(start) if all(accepts_namespace(c, ns) for c in conditions)]
-    return cut(fitting, op.max_depth)[op.offset : op.offset + op.limit]
+        todo = Todo(ops, self._index)
+        vectors = await todo.aembedded()
+        return await self._off(lambda: self._done(todo, vectors))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Final, Literal, NamedTuple, Required, TypeAlias, TypedDict
 
 import msgspec
 
@@ -129,6 +129,18 @@ class TTLConfig(TypedDict, total=False):
     default_ttl: float | None
     sweep_interval_minutes: float | None
     omit_expired: bool
+
+
+class IndexConfig(TypedDict, total=False):
+    """What a store embeds, so that `Store.search` can be asked for what is near to a text; LangGraph's names."""
+
+    dims: Required[int]
+    """How many numbers a vector has."""
+    embed: Required[Any]
+    """A `lawful.models.Embedder`, langchain's ``Embeddings``, or a function of a list of texts, async or not, that gives a
+    vector for each."""
+    fields: list[str] | None
+    """Paths to the texts: "$" (the default) is the whole value; "a.b", "a[0]", "a[*].b", "a.{b,c}"."""
 
 
 class Record(msgspec.Struct, frozen=True):

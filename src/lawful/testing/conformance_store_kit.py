@@ -8,9 +8,7 @@ import pytest
 
 from lawful.core.clock import Clock, FixedClock
 from lawful.stores.store_port import Store
-from lawful.stores.store_records import (
-    TTLConfig,
-)
+from lawful.stores.store_records import IndexConfig, TTLConfig
 from lawful.testing.conformance_kit import START
 
 
@@ -20,6 +18,10 @@ class StoreSuite:
     def make_store(self, clock: Clock, ttl: TTLConfig | None) -> Store:
         """A new, empty store of scope "local" that goes by ``clock``."""
         raise NotImplementedError("a conformance suite needs make_store(clock, ttl)")
+
+    def make_indexed(self, clock: Clock, ttl: TTLConfig | None, index: IndexConfig) -> Store:
+        """As `make_store`, with a vector index; a store without one leaves this out."""
+        pytest.skip("no make_indexed(clock, ttl, index): this store takes no index")
 
     @pytest.fixture
     def clock(self) -> FixedClock:
