@@ -1,3 +1,7 @@
+"""A store with a vector index: what is near to a text, with scores."""
+
+from __future__ import annotations
+
 from lawful.models import embedder
 from lawful.stores.sqlite_store import SQLiteStore
 

@@ -117,11 +117,8 @@ class StateGraph(Generic[S]):
                 operation="add_node",
                 details={"node": name},
             )
-        if graph is None and not callable(fn):
-            raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
-        if graph is None and takes_nothing(fn):
-            why = f"Node {name!r} takes no argument; a node is called with the state"
-            raise GraphBuildError(why, component="graph", operation="add_node")
+        if graph is None:
+            _check_callable(name, fn)
         self.nodes[name] = NodeSpec(
             name=name,
             fn=fn,
@@ -350,6 +347,14 @@ def _named(node: Any, action: Any) -> tuple[str, Any]:
     if action is not None:
         raise GraphBuildError(f"A node's name must be a str, got {node!r:.80}", component="graph", operation="add_node")
     return (name_as_node(node) if is_pipeline(node) else name_of(node)), node
+
+
+def _check_callable(name: str, fn: Any) -> None:
+    if not callable(fn):
+        raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
+    if takes_nothing(fn):
+        why = f"Node {name!r} takes no argument; a node is called with the state"
+        raise GraphBuildError(why, component="graph", operation="add_node")
 
 
 def _version(version: Any, name: str) -> int:
