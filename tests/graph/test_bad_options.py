@@ -52,7 +52,8 @@ OPTIONS: list[tuple[str, Any]] = [
 def test_two_threads_in_one_call_are_refused_with_both_names(drive: Drive, journal: Journal) -> None:
     """The keyword and the config; the same thread twice is one thread, and a bound config gives way."""
     graph = chain(drive, one, checkpointer=journal)
-    for config in (on("a"), "a"):
+    bare: Any = "a"
+    for config in (on("a"), bare):
         with pytest.raises(ConfigurationError, match="thread='b', and 'a' in its config"):
             drive.invoke(graph, {"log": []}, config, thread="b")
     assert list(journal.threads()) == []
