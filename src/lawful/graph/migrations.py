@@ -149,12 +149,11 @@ def _oldest(told: Sequence[Migration]) -> dict[str, str]:
 
 def check_migrations(told: Sequence[Any], nodes: Iterable[str], keys: Iterable[str]) -> None:
     """Raises: GraphBuildError, for what cannot be meant: an unknown name, an old one that is still there, a version twice."""
-    kinds = {RenameNode: list(nodes), RenameKey: list(keys), ConvertKey: list(keys)}
-    kinds[AcceptNode] = kinds[RenameNode]
+    names, held = list(nodes), list(keys)
     for one in told:
         if not isinstance(one, (RenameNode, RenameKey, ConvertKey, AcceptNode)):
             raise _wrong(f"migrate takes RenameNode, RenameKey, ConvertKey and AcceptNode, got {one!r:.80}")
-        known = kinds[type(one)]
+        known = names if isinstance(one, RenameNode | AcceptNode) else held
         if isinstance(one, AcceptNode):
             if one.node not in known:
                 raise _wrong(f"AcceptNode({one.node!r}): there is no such node.{nearest(one.node, known)}")
