@@ -122,3 +122,31 @@ def test_goto_starts_a_deferred_node_for_which_nothing_is_left_to_wait(
     graph = builder.add_edge(START, "a").compile(checkpointer=journal)
     drive.invoke(graph, {}, on("t"))
     assert drive.invoke(graph, Command(goto="late"), on("t"))["trail"] == ["a", "late"]
+
+
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_command_may_be_the_first_input_of_its_thread(
+    journal: Journal, strict: bool, drive: Drive, routed: bool
+) -> None:
+    """The graph begins as with any input, at the goto too, and the update is applied once. Rules: 62."""
+    builder = StateGraph(State, strict=strict).add_node("a", mark("a")).add_node("b", mark("b"))
+    if routed:
+
+        def entry(state: State) -> str:
+            return "a" if state.get("answer") else "b"
+
+        builder.add_conditional_edges(START, entry, ["a", "b"])
+    else:
+        builder.add_edge(START, "a")
+    graph = builder.compile(checkpointer=journal)
+    first = Command[Any](update={"trail": ["given"], "answer": "yes"}, goto="b")
+    assert drive.invoke(graph, first, on("t"))["trail"] == ["given", "a", "b"]
+    assert drive.invoke(builder.compile(), first)["trail"] == ["given", "a", "b"]
+    sources = [(s.metadata["source"], s.metadata["step"], s.next) for s in drive.get_state_history(graph, on("t"))]
+    assert sources == [("loop", 1, ()), ("loop", 0, ("a", "b")), ("input", -1, ("__start__",))]
+
+
+def test_an_answer_alone_begins_nothing(journal: Journal, strict: bool, drive: Drive) -> None:
+    """Rules: 131."""
+    graph = StateGraph(State, strict=strict).add_node("a", mark("a")).add_edge(START, "a").compile(checkpointer=journal)
+    assert drive.invoke(graph, Command(resume="yes"), on("t")) == {"trail": []}

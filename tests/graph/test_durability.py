@@ -270,7 +270,7 @@ def test_a_command_before_anything_else_is_kept_at_the_exit(drive: Drive, journa
     def fail(state: Log) -> Log:
         raise ValueError("broken")
 
-    graph = chain(drive, one, fail, checkpointer=journal)
+    graph = chain(drive, fail, checkpointer=journal)
     given = Command(update={"word": "given"}, goto="fail")
     with pytest.raises(ValueError, match="broken"):
         drive.invoke(graph, given, on("t"), durability="exit")

@@ -127,7 +127,7 @@ def test_values_that_are_no_whole_output_yet_stay_a_dict(drive: Drive) -> None:
     builder: Any = StateGraph(Log, input_schema=In, output_schema=Out)
     graph = builder.add_node("last", drive.node(last)).add_edge(START, "last").compile()
     told = drive.stream(graph, {"n": 1}, version="v2", stream_mode="values")
-    assert [chunk["data"] for chunk in told] == [{"n": 1}, Out(n=1, word="end")]
+    assert [chunk["data"] for chunk in told] == [{"n": 1, "log": []}, Out(n=1, word="end")]
 
 
 def test_an_output_of_version_2_can_still_be_read_as_a_dict(drive: Drive, journal: Journal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Protocol
 
 from lawful.core.lazy import late
@@ -54,6 +55,15 @@ def bridge() -> Bridge:
 def is_neighbour(cls: type) -> bool:
     """Whether a class is langchain's, or derived from one of its; a look at names, which imports nothing."""
     return cls.__module__.startswith(ROOT) or any(base.__module__.startswith(ROOT) for base in cls.__mro__[1:-1])
+
+
+def is_message(value: object) -> bool:
+    """Whether a value is one of its classes of messages, or the module of them."""
+    if isinstance(value, ModuleType):
+        return value.__name__.startswith(CORE + "messages")
+    return isinstance(value, type) and any(
+        base.__name__ == "BaseMessage" and base.__module__.startswith(CORE) for base in value.__mro__
+    )
 
 
 def met(value: object) -> bool:

@@ -212,7 +212,12 @@ def discard(m: Machine, dropped: Sequence[Node]) -> list[tuple[int, bytes]]:
 def _started(m: Machine, start: Task, writes: list[tuple[str, Any]]) -> Sequence[o.Order]:
     """The input phase without a conditional entry: no user code runs, so no driver is needed."""
     start.begin()
-    start.writes = [*writes, *start.task_node.marks]
+    start.writes = [*writes]
+    return _entered(m, start)
+
+
+def _entered(m: Machine, start: Task) -> Sequence[o.Order]:
+    start.writes.extend(start.task_node.marks)
     start.status = DONE
     if m.recorder is not None:
         m.recorder.seal(start)
@@ -283,6 +288,8 @@ def _command(m: Machine, seed: Seed, command: Command[Any]) -> Sequence[o.Order]
         m.rebase()
     null = _null_task(m, command)
     if restored is None:
+        if null is not None and not m.program.direct:
+            return _first_command(m, Command(update=command.update, goto=command.goto))
         _virgin(m)
     elif seed.fork:
         asked = {q.id: q for s in restored.saved.values() for q in s.questions}
@@ -294,14 +301,31 @@ def _command(m: Machine, seed: Seed, command: Command[Any]) -> Sequence[o.Order]
     return _answered(m, seed, command, null, asked)
 
 
-def _virgin(m: Machine) -> None:
-    """A Command is the first input of its thread: an empty checkpoint for its writes to stand on."""
+def _first_command(m: Machine, command: Command[Any]) -> Sequence[o.Order]:
+    """A Command is the first input of its thread: the graph begins as with any input, and at its goto too."""
+    _virgin(m, command)
+    [start] = m.tasks
+    if m.recorder is not None and m.listener is not None:
+        m.listener.checkpointed(m)
+    if start.task_node.routers:
+        return m.after_commit(m.launch)
+    start.begin()
+    start.task_node.accept(start, command)
+    return _entered(m, start)
+
+
+def _virgin(m: Machine, first: Command[Any] | None = None) -> None:
+    """An empty checkpoint for what follows to stand on."""
     m.step = -1
     m.stop = m.step + 1 + m.limits.recursion
     m.parent = None
     m.checkpoint = m.new_id()
     m.rebase()
     m.tasks = []
+    if first is not None:
+        m.fresh = True
+        m.tasks.append(m.task(m.program.start))
+        m.tasks[0].given = first
     m.source = "input"
     if m.recorder is not None:
         m.record("input", [], [], [], drop=False)

@@ -109,7 +109,7 @@ class StateGraph(Generic[S]):
         if self.compiled:
             _log.warning("Adding a node to a graph that has been compiled: the compiled graph does not change.")
         graph = subgraph_of(fn)
-        if graph is not None and graph.checkpointer not in (None, True, False):
+        if graph is not None and self.strict and graph.checkpointer not in (None, True, False):
             raise GraphBuildError(
                 f"Node {name!r} is a graph with a journal of its own; inside another it uses that one's: compile it with"
                 " checkpointer=None, or True to keep its state over visits",

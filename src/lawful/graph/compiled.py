@@ -23,6 +23,8 @@ from lawful.graph.effects_in import effects_of
 from lawful.graph.explain import explained
 from lawful.graph.inbox import inbox
 from lawful.graph.jsonschema import json_schema
+from lawful.graph.likeness import Likeness
+from lawful.graph.narrowing import outputs_alone
 from lawful.graph.nesting import input_view, nested
 from lawful.graph.options import UnknownOption, options_of
 from lawful.graph.outcome import Done, Failed, Paused, RunResult
@@ -51,7 +53,7 @@ from lawful.graph.validate import check_breakpoints
 S = TypeVar("S")
 
 
-class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
+class CompiledStateGraph(Changes, Likeness, AsComponent[S], Generic[S]):
     """A graph ready to run. Made by `StateGraph.compile`; immutable but for ``step_timeout``."""
 
     def __init__(
@@ -141,7 +143,7 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         """
         mode = options.pop("stream_mode", None)
         if mode not in (None, "values"):
-            return list(self.stream(input, config, stream_mode=mode, **options))
+            return list(self.stream(input, config, stream_mode=mode, **outputs_alone(self.program, options)))
         hub, version = self._printing(options)
         session, outcome = drive(self, input, config, options_of(options), hub)
         return told_v2(outcome, session) if version == "v2" else told(outcome, session)
@@ -159,7 +161,8 @@ class CompiledStateGraph(Changes, AsComponent[S], Generic[S]):
         """As `invoke`, in the running event loop; sync nodes run in threads."""
         mode = options.pop("stream_mode", None)
         if mode not in (None, "values"):
-            return [chunk async for chunk in self.astream(input, config, stream_mode=mode, **options)]
+            chunks = self.astream(input, config, stream_mode=mode, **outputs_alone(self.program, options))
+            return [chunk async for chunk in chunks]
         hub, version = self._printing(options)
         session, outcome = await adrive(self, input, config, options_of(options), hub)
         return told_v2(outcome, session) if version == "v2" else told(outcome, session)

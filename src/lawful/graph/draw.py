@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from msgspec import Struct
 
 from lawful.graph.command import END, START
 from lawful.graph.handlers import functions, handler_for
+from lawful.graph.instead import missing
 from lawful.graph.parts import Blueprint, subgraph_of
 from lawful.graph.signature import unwrap
 
@@ -62,6 +63,11 @@ class Drawing:
         """The flowchart: solid arrows always run, dotted ones are decided at run time."""
         lines = ["graph TD;", *self._lines("", "  ")]
         return "\n".join([*lines, *(f"  {line}" for line in _CSS)]) + "\n"
+
+    if not TYPE_CHECKING:  # to a type checker no name is known that is not there
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(self, name, ("nodes", "edges", "inside", "draw_mermaid"))
 
     def _lines(self, prefix: str, indent: str) -> list[str]:
         lines: list[str] = []

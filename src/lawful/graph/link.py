@@ -185,7 +185,10 @@ class Linker:
         writes = self.input_writes()
 
         def accept(task: Task, given: Any) -> None:
-            task.writes.extend(writes(given))
+            if isinstance(given, Command):
+                self.acceptor.command(task, cast("Command[Any]", given))
+            else:
+                task.writes.extend(writes(given))
 
         node = Node(START, None, call=lambda given, task: given, is_async=False, view=dict, accept=accept)
         node.hidden = True
@@ -233,6 +236,7 @@ class Linker:
         program.joins = {j.channel: j for j in self.joins}
         program.schema, program.output_schema = g.schema, g.output_schema
         program.input_keys, program.output_keys = g.input_schema.keys, g.output_schema.keys
+        program.state_keys = tuple(self.state_keys)
         program.stream_keys = tuple(k for k in self.state_keys if self.channels[k].tracked)
         program.output_view = _as_dict(g.output_schema, self.channels)
         program.state_view = _as_dict(g.schema, self.channels, program.stream_keys)

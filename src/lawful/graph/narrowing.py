@@ -41,6 +41,23 @@ def narrowed(program: Program, keys: Keys) -> Program:
     return made
 
 
+def widened(program: Program) -> Program:
+    """The program as a stream of its own shows it: all keys of its state, though its output may have fewer."""
+    if program.bare or not set(program.state_keys) - set(program.output_keys):
+        return program
+    made = copy(program)
+    made.shown_keys, made.shown_view = program.state_keys, _several(program, program.state_keys)
+    made.make_registry = lambda: program.registry
+    return made
+
+
+def outputs_alone(program: Program, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of an invocation that gives its chunks: these show the output alone, as its end does."""
+    if program.bare or set(program.state_keys) <= set(program.output_keys):
+        return options
+    return {"output_keys": list(program.output_keys), **options}
+
+
 def _lone(channel: Channel, key: str) -> Callable[[Mapping[str, Any]], Any]:
     def view(values: Mapping[str, Any]) -> Any:
         value = channel.get(values[key]) if key in values else MISSING

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterable, Mapping
 from types import FunctionType, MethodType
 from typing import Any, Final, get_args
 
 from lawful.core.codec_types import class_of
-from lawful.core.neighbours import bridge, is_neighbour, met
+from lawful.core.messages import Message
+from lawful.core.neighbours import bridge, is_message, is_neighbour, met
 from lawful.core.reducers import add_messages
 from lawful.graph.channels import Channel
 from lawful.graph.parts import Blueprint
@@ -21,7 +23,8 @@ MOST: Final = 200
 def speaks_langchain(graph: Blueprint, schemas: Iterable[Schema]) -> bool:
     """Whether the state's types, or what its nodes and routers name, come from langchain's packages.
 
-    Globals, closures and attributes of the functions are looked at, and the functions that they name; nothing is run.
+    Globals, closures and attributes of the functions are looked at, and the functions that they name; nothing is run. A
+    module that imports langchain's messages, and none of ours, is meant to hold them, whichever of its functions names them.
     """
     if any(_typed(each) for schema in schemas for each in schema.annotations.values()):
         return True
@@ -29,7 +32,30 @@ def speaks_langchain(graph: Blueprint, schemas: Iterable[Schema]) -> bool:
         getattr(spec.graph, "program", None) is not None and spec.graph.program.bridged for spec in graph.nodes.values()
     ):
         return True
-    return _named([spec.fn for spec in graph.nodes.values()] + [branch.path for branch in graph.branches])
+    functions = [spec.fn for spec in graph.nodes.values()] + [branch.path for branch in graph.branches]
+    return _imported(functions, schemas) or _named(functions)
+
+
+def _imported(functions: Iterable[Any], schemas: Iterable[Schema]) -> bool:
+    """Whether a module that defines a node or the state has imported langchain's messages, and none of ours."""
+    found = [fn.__globals__ for each in functions if (fn := _function(each)) is not None]
+    found += [vars(module) for schema in schemas if (module := sys.modules.get(getattr(schema.typ, "__module__", "")))]
+    seen = [list(names.values()) for names in {id(each): each for each in found}.values()]
+    return any(any(map(is_message, names)) and not any(map(_own, names)) for names in seen)
+
+
+def _own(value: Any) -> bool:
+    return getattr(value, "__module__", None) == Message.__module__
+
+
+def _function(called: Any) -> FunctionType | None:
+    while isinstance(called, functools.partial):
+        called = called.func
+    called = getattr(called, "__func__", called)
+    if not isinstance(called, FunctionType):
+        called = vars(class_of(called)).get("__call__")
+    called = getattr(called, "__wrapped__", called)
+    return called if isinstance(called, FunctionType) else None
 
 
 def as_called(node: Any) -> Any:

@@ -123,6 +123,7 @@ class Frozen:
 
     def __init__(self, graph: Blueprint, name: str) -> None:
         self.name = name
+        self.builder: Any = graph
         self.strict = graph.strict
         self.schema = graph.schema
         self.input_schema = graph.input_schema

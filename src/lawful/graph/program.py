@@ -180,7 +180,9 @@ class Program:
         "schema",
         "shown_bare",
         "shown_keys",
+        "shown_view",
         "spawns",
+        "state_keys",
         "state_view",
         "stream_keys",
         "strict",
@@ -189,6 +191,29 @@ class Program:
         "untracked",
     )  # fmt: skip
 
+    input_keys: tuple[str, ...]
+    output_keys: tuple[str, ...]
+    state_keys: tuple[str, ...]
+    """All keys of the state, those of its nodes' private schemas too."""
+    stream_keys: tuple[str, ...]
+    """Those of them that are stored."""
+    schema: Schema | None
+    output_schema: Schema | None
+    bare: bool
+    """Whether the output is the value of its one key, not a dict."""
+    bare_input: bool
+    direct: bool
+    """Whether input goes straight into channels, without the step of a node ``__start__``: a low-level graph."""
+    narrow: bool
+    """Whether one call asked for other keys than the graph's output (`lawful.graph.narrowing`)."""
+    spawns: bool
+    """Whether its nodes call tasks, whose chunks are to be streamed while the node runs."""
+    shown_keys: tuple[str, ...] | None
+    """The keys that streams show, where these are not the output's."""
+    shown_view: View | None
+    """How streams see the state, where that is not how the output is seen."""
+    shown_bare: bool
+    """Whether streams show the value of one key, not a dict."""
     remembering: frozenset[str]
     """Nodes that are graphs with a memory of their own."""
     migrations: Migrations | None
@@ -217,9 +242,7 @@ class Program:
         self.caches = any(n.cache is not None for n in nodes.values())
         self.timed = any(n.timeout is not None for n in nodes.values())
         self.joins: dict[str, Join] = {}
-        self.input_keys: tuple[str, ...] = ()
-        self.output_keys: tuple[str, ...] = ()
-        self.stream_keys: tuple[str, ...] = ()
+        self.input_keys, self.output_keys, self.state_keys, self.stream_keys = (), (), (), ()
         self.output_view: View = dict
         self.state_view: View = dict
         """All state keys that are kept, as a dict."""
@@ -228,27 +251,16 @@ class Program:
         self.make_registry: Callable[[], Registry] = default_registry.child
         self._registry: Registry | None = None
         self._reducers: Mapping[str, list[Any]] | None = None
-        self.schema: Schema | None = None
-        self.output_schema: Schema | None = None
+        self.schema, self.output_schema = None, None
         self.input_writes: Callable[[Any], list[tuple[str, Any]]] = lambda given: list(given.items())
         self.migrations, self.print = None, None
         self.checks: Mapping[str, Any] = {}
         self.acceptor: Any = None
         """The `Acceptor` that reads what nodes return."""
         self.context_schema: Any = None
-        self.bare = False
-        """Whether the output is the value of its one key, not a dict."""
-        self.bare_input = False
-        self.direct, self.bridged = False, False
-        """Whether input goes straight into channels, without the step of a node ``__start__``: a low-level graph."""
-        self.narrow = False
-        """Whether one call asked for other keys than the graph's output (`lawful.graph.narrowing`)."""
-        self.spawns = False
-        """Whether its nodes call tasks, whose chunks are to be streamed while the node runs."""
-        self.shown_keys: tuple[str, ...] | None = None
-        """The keys that streams show, where these are not the output's."""
-        self.shown_bare = False
-        """Whether streams show the value of one key, not a dict."""
+        self.bare, self.bare_input, self.direct, self.bridged = False, False, False, False
+        self.narrow, self.spawns = False, False
+        self.shown_keys, self.shown_view, self.shown_bare = None, None, False
 
     @property
     def initial(self) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class Projector:
         if self._messages:
             self._look_at_inputs(machine, tasks)
         for task in tasks:
-            if not self._tasks or task.task_node.hidden or task.cached:
-                continue
+            if not self._tasks or task.task_node.hidden or task.cached or task.origin is not None:
+                continue  # an error handler is told by its result alone
             payload: dict[str, Any] = {
                 "id": task.id,
                 "name": task.node,
@@ -175,6 +175,8 @@ class Projector:
 def _shown(machine: Standing, partial: bool = False) -> Any:
     """What the values mode shows: the output, or of a low-level graph all channels that its streams are to show."""
     program = machine.program
+    if program.shown_view is not None:
+        return machine.output(partial, program.shown_view)
     if program.direct and not (program.shown_bare or program.narrow):
         return program.state_view(machine.values)
     return machine.output(partial=partial)
@@ -217,10 +219,4 @@ def visible_update(machine: Standing, task: Task) -> Any:
     names = [k for k, _ in pairs]
     if len(set(names)) == len(names):
         return dict(pairs)
-    updates: list[dict[str, Any]] = []
-    for key, value in pairs:
-        if updates and key not in updates[-1]:
-            updates[-1][key] = value
-        else:
-            updates.append({key: value})
-    return updates
+    return [{key: value} for key, value in pairs]

@@ -37,7 +37,7 @@ from lawful.graph.crowding import enter, leave
 from lawful.graph.drivers.shared import Deal, drainable
 from lawful.graph.hearing import announced, broke_off, equip, listener_of
 from lawful.graph.machine import Machine
-from lawful.graph.narrowing import narrowed
+from lawful.graph.narrowing import narrowed, widened
 from lawful.graph.options import Options
 from lawful.graph.persist import Recorder
 from lawful.graph.policies import Limits
@@ -134,6 +134,13 @@ class Session:
             if own is True:
                 raise RuntimeError("checkpointer=True cannot be used for root graphs.")
             return None
+        if self.nested:
+            raise ThreadMissing(
+                f"{self.graph.name!r} has a journal, and the run that it is part of has neither journal nor thread: compile"
+                " the outer graph with the journal, or call this one with a thread of its own",
+                component="graph",
+                operation="config",
+            )
         return own
 
     def _run(self) -> Run:
@@ -223,8 +230,9 @@ class Session:
             Sizes(graph.program, most) if most is not None else None,
         )
         keys = self.options.output_keys
+        program = graph.program if self.hub is None else widened(graph.program)
         machine = Machine(
-            graph.program if keys is None else narrowed(graph.program, keys),
+            program if keys is None else narrowed(graph.program, keys),
             run,
             bounds,
             ns=ns,

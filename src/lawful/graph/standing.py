@@ -15,6 +15,7 @@ from lawful.graph.orders import Order
 from lawful.graph.persist import Recorder, parents_of
 from lawful.graph.program import Node, Program
 from lawful.graph.sizes import Bounds
+from lawful.graph.state import View
 from lawful.graph.step_task import DONE, Base, Task
 from lawful.journal.ids import new_id
 from lawful.journal.records import Record
@@ -376,8 +377,8 @@ class Standing:
         if changed is None or any(changed.get(k, MISSING) is not MISSING for k in self.program.output_keys):
             self.shown = self.program.output_view(self.values)
 
-    def output(self, partial: bool = False) -> Any:
-        """The output keys' values; with ``partial``, the unfinished step's finished writes applied."""
+    def output(self, partial: bool = False, view: View | None = None) -> Any:
+        """The output keys' values, or what ``view`` sees; with ``partial``, the unfinished step's finished writes applied."""
         values = self.values
         done = [t for t in self.tasks if t.status == DONE] if partial else []
         if self.program.direct and not any(k in self.program.output_keys for t in done for k, _ in t.writes):
@@ -388,7 +389,7 @@ class Standing:
             if wrong is None and (sizes is None or sizes.refused(values, changed, done) is None):
                 values = {**values}
                 store(values, changed)
-        return self.program.output_view(values)
+        return (view or self.program.output_view)(values)
 
 
 def subscribed(program: Program, values: dict[str, Any], moved: Sequence[str]) -> set[str]:
