@@ -284,9 +284,16 @@ class Point:
 )
 def test_values_of_a_programs_own_classes_become_json(event: Event) -> None:
     """In both forms: dataclasses, models and messages are dicts. Rows: S0-050."""
-    for told in (event_json(event), agui(event)):
-        text = json.dumps(told)
-        assert "pin" in text or "hi" in text
+    told, shown = json.loads(json.dumps([event_json(event), agui(event)]))
+    inner = json.loads(shown["content"]) if "content" in shown else shown.get("snapshot", shown.get("value"))
+    said = {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
+    match event:
+        case ev.StateUpdated():
+            assert told["values"] == inner == {"at": {"pin": {"x": 1}}, "said": said, "seen": [1], "2": "two"}
+        case ev.Custom():
+            assert told["value"] == inner == [{"pin": {"x": 1}}, said]
+        case _:
+            assert told["output"] == inner == {"at": {"pin": {"x": 1}}}
 
 
 def test_a_value_without_a_json_form_is_refused() -> None:

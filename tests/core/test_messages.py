@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lawful.core.errors import ParsingError, ValidationError
@@ -275,20 +275,28 @@ def test_a_transcript_reads_as_a_conversation() -> None:
     ]
 
 
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=5) | st.binary(max_size=3),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(["role", "type", "content", "id", "tool_calls", "text", "function", "name", "args"]),
-                inner | st.sampled_from(["user", "ai", "text", "image", "remove"]),
-                max_size=5,
-            )
-        ),
-        max_leaves=10,
-    )
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5) | st.binary(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["role", "type", "content", "id", "tool_calls", "text", "function", "name", "args"]),
+            inner | st.sampled_from(["user", "ai", "text", "image", "remove"]),
+            max_size=5,
+        )
+    ),
+    max_leaves=10,
 )
+NEARLY = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "ai", "tool", "alien"]), "content": st.text(max_size=5) | ANYTHING},
+    optional={"id": st.text(max_size=3) | ANYTHING, "name": ANYTHING, "tool_calls": ANYTHING},
+)
+"""What often is a message, so that both ends are met."""
+
+
+@given(ANYTHING | NEARLY)
+@example({"role": "user", "content": "hi"})
+@example({"role": "user", "content": 7})
 def test_whatever_is_given_it_is_a_message_or_a_typed_error(given: object) -> None:
     try:
         read = coerce(given)
