@@ -21,6 +21,8 @@ from lawful.cli.mcp import words as mcp_words
 from lawful.cli.neighbour_words import neighbour_words
 from lawful.cli.passages import ask, index
 from lawful.cli.passages import words as passage_words
+from lawful.cli.retention import copy, delete, prune
+from lawful.cli.retention import words as retention_words
 from lawful.cli.run import answer, recover
 from lawful.cli.trace import trace
 from lawful.cli.upgrade import upgrade
@@ -99,6 +101,7 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     _upgrade(verbs.add_parser("upgrade", help="which paused threads new code can go on with", allow_abbrev=False))
     mcp_words(verbs.add_parser("mcp", help="serve tools by MCP; look at and accept servers", allow_abbrev=False))
     neighbour_words(verbs)
+    retention_words(verbs)
     return top, tuple(verbs.choices)
 
 
@@ -189,6 +192,9 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "policy": policy,
     "draw": draw,
     "upgrade": upgrade,
+    "prune": prune,
+    "delete": delete,
+    "copy": copy,
     "index": index,
     "ask": ask,
     "mcp": mcp,
