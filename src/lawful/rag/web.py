@@ -135,6 +135,8 @@ class Fetcher:
                 raise _refused(url, "answers compressed, though it was asked not to")
             kind = answer.getheader("Content-Type", "").partition(";")[0].strip().lower()
             return Page(parts._replace(fragment="").geturl(), kind, self._body(url, answer, connection, until))
+        except ssl.SSLCertVerificationError as error:
+            raise _refused(url, f"has a certificate that does not hold: {error.verify_message}", error) from error
         except (OSError, http.client.HTTPException) as error:
             _left(url, until)
             raise _refused(url, f"cannot be reached: {error or type(error).__name__}", error, retryable=True) from error
