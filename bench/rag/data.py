@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 
+from bench.pg.work import url
+
 SIZE = 384
 PART = 1000
 _WORDS = [f"word{n}" for n in range(5000)]
@@ -29,3 +31,12 @@ def questions(many: int = 20) -> tuple[list[Any], list[str]]:
     random = numpy.random.default_rng(8)
     vectors = random.standard_normal((many, SIZE), dtype="float32")
     return list(vectors), [f"word{n} word{n * 7 % 500} word{n * 31 % 4000}" for n in range(1, many + 1)]
+
+
+def dropped(*tables: str) -> None:
+    """Drop these tables of the database, which the suite has made."""
+    import psycopg
+
+    with psycopg.connect(url(), autocommit=True) as con:
+        for table in tables:
+            con.execute(f"DROP TABLE IF EXISTS {table}")

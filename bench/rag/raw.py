@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy
 
-from bench.rag.data import SIZE, parts, questions
+from bench.pg.work import url
+from bench.rag.data import SIZE, dropped, parts, questions
 
 NAME = "raw library"
 
@@ -21,7 +22,15 @@ def version() -> str:
 
 def store(kind: str, many: int, path: Path) -> tuple[Callable[[], None], Callable[[], int], Callable[[], None]] | None:
     """As `bench.rag.ours.store`; None where there is no such library by itself."""
-    made = {"memory": _memory, "sqlite-vec": _vec, "qdrant": _qdrant, "fts5": _fts}.get(kind)
+    made = {
+        "memory": _memory,
+        "sqlite-vec": _vec,
+        "pgvector": _pg,
+        "pgvector-hnsw": _pg_hnsw,
+        "qdrant": _qdrant,
+        "fts5": _fts,
+        "tantivy": _tantivy,
+    }.get(kind)
     return None if made is None else made(many, path)
 
 
@@ -121,3 +130,59 @@ def _qdrant(many: int, path: Path) -> Any:
         return sum(len(client.query_points("c", query=one.tolist(), limit=10).points) for one in questions()[0])
 
     return build, ask, client.close
+
+
+def _pg(many: int, path: Path, index: str = "") -> Any:
+    import psycopg
+
+    con, table = psycopg.connect(url(), autocommit=True), f"raw{path.stem}"
+    con.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    con.execute(f"CREATE TABLE {table} (id text PRIMARY KEY, told text NOT NULL, near vector({SIZE}) NOT NULL)")
+    if index:  # made first, as ours is, which cannot know that all of it comes at once
+        con.execute(f"CREATE INDEX ON {table} USING {index} (near vector_cosine_ops)")
+
+    def build() -> None:
+        for ids, texts, vectors in parts(many):
+            with con.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+                for id, text, vector in zip(ids, texts, vectors.tolist(), strict=True):
+                    copy.write_row((id, text, str(vector)))
+
+    def ask() -> int:
+        query = f"SELECT id, told FROM {table} ORDER BY near <=> %s::vector LIMIT 10"
+        return sum(len(con.execute(query, (str(one.tolist()),)).fetchall()) for one in questions()[0])
+
+    def close() -> None:
+        con.close()
+        dropped(table)
+
+    return build, ask, close
+
+
+def _pg_hnsw(many: int, path: Path) -> Any:
+    return _pg(many, path, "hnsw")
+
+
+def _tantivy(many: int, path: Path) -> Any:
+    import tantivy
+
+    path.mkdir()
+    schema = tantivy.SchemaBuilder().add_text_field("id", stored=True).add_text_field("told", stored=True).build()
+    index = tantivy.Index(schema, path=str(path))
+
+    def build() -> None:
+        writer = index.writer(50_000_000, 1)
+        for ids, texts, _ in parts(many):
+            for id, text in zip(ids, texts, strict=True):
+                writer.add_document(tantivy.Document(id=id, told=text))
+            writer.commit()
+        writer.wait_merging_threads()
+        index.reload()
+
+    def ask() -> int:
+        found, searcher = 0, index.searcher()
+        for words in questions()[1]:
+            hits = searcher.search(index.parse_query(words, ["told"]), 10, count=False).hits
+            found += len([searcher.doc(at).to_dict() for _, at in hits])
+        return found
+
+    return build, ask, _nothing

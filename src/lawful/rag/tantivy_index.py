@@ -97,17 +97,19 @@ class TantivyIndex(SparseStore):
             query = None if one is None else one.query(self.words, words, filter)
             if one is None or query is None:
                 return []
-            limit, hits = 2 * k, list[Hit]()
+            limit, seen, hits = k + 1, 0, list[Hit]()
             while True:
                 rows = one.found(query, limit)
-                read = [(unpacked(one.first(at, "body"), self._folder.name), score) for score, at in rows]
-                hits = [Hit(passage, score) for passage, score in read if matches(filter, passage.metadata)]
-                if self.words == "trigram":  # tantivy knows no places of trigrams, so that they may lie apart
-                    hits = [hit for hit in hits if _has_any(hit.passage, words)]
-                # Equal scores come in any order, so that ids decide only among all that share the last score.
-                if len(rows) < limit or (len(hits) >= k and rows[-1][0] < hits[k - 1].score):
+                for score, at in rows[seen:]:
+                    # Equal scores come in any order, so that ids decide only among all that share the last one.
+                    if len(hits) >= k and score < hits[k - 1].score:
+                        return ranked(hits, k)
+                    passage = unpacked(one.first(at, "body"), self._folder.name)
+                    if matches(filter, passage.metadata) and (self.words != "trigram" or _has_any(passage, words)):
+                        hits.append(Hit(passage, score))
+                if len(rows) < limit:
                     return ranked(hits, k)
-                limit *= 4
+                seen, limit = len(rows), 4 * limit
 
 
 class _Folder:
@@ -277,6 +279,7 @@ class _Reader:
 
 
 def _has_any(passage: Passage, words: Sequence[str]) -> bool:
+    # tantivy keeps no places of trigrams, so that those of a word may have been found apart.
     text = unicodedata.normalize("NFC", told(passage)).lower()
     return any(word in text for word in words)
 
