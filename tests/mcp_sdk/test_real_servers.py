@@ -6,15 +6,15 @@ Node and a network.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
-import socket
 import subprocess
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -26,44 +26,59 @@ from lawful.core.messages import Message, ToolCall
 from lawful.mcp import CallUnknown, connect
 from lawful.models.fake import Scripted
 from support.mcp_http import free_port
-from support.mcp_kit import running, within
+from support.mcp_kit import listens, running, within
 
 pytestmark = [pytest.mark.integration, pytest.mark.full]
 
-NODE = ("server-everything", "server-filesystem", "server-memory")
+NODE = {"server-everything": "2026.8.31", "server-filesystem": "2026.8.31", "server-memory": "2026.8.31"}
+PYTHON = {"mcp-server-time": "2026.10.19", "mcp-server-git": "2026.10.19"}
+"""Fixed, so that a run says something of this library and not of what others released last night."""
+
+
+def unfit(why: str) -> NoReturn:
+    """Nothing to test with: a failure where everything must be there, else a skip."""
+    if os.environ.get("LAWFUL_CI"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def folder_for(request: pytest.FixtureRequest, name: str, versions: Mapping[str, str]) -> Path:
+    """A folder that is kept for exactly these versions."""
+    told = hashlib.sha256(repr(sorted(versions.items())).encode()).hexdigest()[:12]
+    return Path(request.config.cache.mkdir(f"{name}-{told}"))  # pyright: ignore[reportOptionalMemberAccess]
 
 
 @pytest.fixture(scope="module")
 def node(request: pytest.FixtureRequest) -> Path:
     """The folder of commands of the Node servers."""
     if shutil.which("npm") is None:
-        pytest.skip("Node is not there")
-    folder = Path(request.config.cache.mkdir("mcp-node"))  # pyright: ignore[reportOptionalMemberAccess]
-    wanted = [f"@modelcontextprotocol/{name}" for name in NODE]
-    if not all((folder / "node_modules" / name).exists() for name in wanted):
+        unfit("npm is not on the path")
+    folder = folder_for(request, "mcp-node", NODE)
+    if not all((folder / "node_modules" / "@modelcontextprotocol" / name).exists() for name in NODE):
+        wanted = [f"@modelcontextprotocol/{name}@{version}" for name, version in NODE.items()]
         done = subprocess.run(
             ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *wanted],
             capture_output=True,
             text=True,
         )
         if done.returncode != 0:
-            pytest.skip(f"npm could not fetch the servers: {done.stderr[-200:]}")
+            unfit(f"npm could not fetch the servers: {done.stderr[-200:]}")
     return folder / "node_modules" / ".bin"
 
 
 @pytest.fixture(scope="module")
 def python(request: pytest.FixtureRequest) -> Path:
     """The folder of commands of an environment with the Python servers."""
-    folder = Path(request.config.cache.mkdir("mcp-python"))  # pyright: ignore[reportOptionalMemberAccess]
-    if not (folder / "bin" / "mcp-server-git").exists():
+    folder = folder_for(request, "mcp-python", PYTHON)
+    if not all((folder / "bin" / name).exists() for name in PYTHON):
         venv.create(folder, with_pip=True, clear=True)
         done = subprocess.run(
-            [str(folder / "bin" / "pip"), "install", "-q", "mcp-server-time", "mcp-server-git"],
+            [str(folder / "bin" / "pip"), "install", "-q", *(f"{name}=={one}" for name, one in PYTHON.items())],
             capture_output=True,
             text=True,
         )
         if done.returncode != 0:
-            pytest.skip(f"pip could not fetch the servers: {done.stderr[-200:]}")
+            unfit(f"pip could not fetch the servers: {done.stderr[-200:]}")
     return folder / "bin"
 
 
@@ -79,16 +94,11 @@ def everything(node: Path) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        assert within(20, lambda: _listens(port))
+        assert within(20, lambda: listens(port))
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         child.kill()
         child.wait()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 async def _everything(server: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -53,3 +54,9 @@ def within(seconds: float, true: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.02)
     return true()
+
+
+def listens(port: int) -> bool:
+    """Whether something on this machine takes connections there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

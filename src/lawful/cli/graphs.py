@@ -106,6 +106,8 @@ def _module(name: str) -> ModuleType:
         ):
             raise _wrong(f"there is no module {error.name!r} in {here} or among what is installed") from error
         raise _wrong(f"{name} cannot be imported: {error}") from error
+    except SyntaxError as error:
+        raise _wrong(f"{error.filename}, line {error.lineno}: {error.msg}") from error
 
 
 def _wrong(message: str) -> ConfigurationError:

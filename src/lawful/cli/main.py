@@ -207,6 +207,12 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
 }
 
 
+def _of(args: argparse.Namespace) -> list[str]:
+    """The verb, and the verb below it where there is one."""
+    below: object = getattr(args, "what", None)
+    return [args.verb, *([below] if isinstance(below, str) else [])]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; gives its exit code. Raises: SystemExit for --help and a wrong command line."""
     given = list(sys.argv[1:] if argv is None else argv)
@@ -216,7 +222,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     top, verbs = parser()
     if given and not given[0].startswith("-") and given[0] not in verbs:
         top.error(f"there is no verb {given[0]!r}.{nearest(given[0], verbs)}")
-    args = top.parse_args(given)
+    args, beyond = top.parse_known_args(given)
+    if beyond:
+        print(f"lawful: what is {' '.join(beyond)!r}? (see {' '.join(['lawful', *_of(args)])} --help)", file=sys.stderr)
+        raise SystemExit(USAGE)
     try:
         return _VERBS[args.verb](args)
     except Failure as error:

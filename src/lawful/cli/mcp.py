@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,20 @@ def _serve(args: Namespace) -> int:
         journal = late("lawful.stores.sqlite", "SQLiteJournal")(args.db) if args.db else None
         tokens, hosts = _tokens(args.tokens), tuple(args.known_as)
         serving = kind(*found, name=args.name, journal=journal, tokens=tokens, hosts=hosts)
+    if args.http:
+        host = f"[{args.host}]" if ":" in args.host else args.host
+        _note(f"serving {', '.join(serving.offers)} at http://{host}:{args.port}/mcp; Ctrl-C ends it")
+    elif sys.stdin.isatty():
+        _note(
+            f"serving {', '.join(serving.offers)} on standard input and output: a client starts this, --http is for a URL"
+        )
     asyncio.run(serving.http(args.host, args.port) if args.http else serving.stdio())
     return DONE
+
+
+def _note(text: str) -> None:
+    """To standard error: standard output may be the protocol's."""
+    print(f"lawful: {text}", file=sys.stderr, flush=True)
 
 
 def _tokens(path: str | None) -> dict[str | Secret, Principal] | None:
@@ -86,7 +99,11 @@ def _tools(args: Namespace) -> int:
 
 def _accept(args: Namespace) -> int:
     if not Path(args.lock).exists():
-        raise ConfigurationError(f"there is no lock file {args.lock}", component="cli", operation="mcp")
+        raise ConfigurationError(
+            f"there is no lock file {args.lock} here: connect(..., lock=...) writes one; name it with --lock FILE",
+            component="cli",
+            operation="mcp",
+        )
     late("lawful.mcp.lock", "Lock")(args.lock).remove(args.name)
     say(f"{args.name} is taken as it is when it is next met.")
     return DONE

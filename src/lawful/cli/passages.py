@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from lawful.cli import console
 from lawful.cli.console import DONE, REFUSED, as_json, line, say, short
-from lawful.core.errors import DocumentLoaderError
+from lawful.core.errors import DocumentLoaderError, ValidationError
 from lawful.core.result import Err
 from lawful.models import chat
 from lawful.pipeline import run_sync
 from lawful.rag import Document, Fetcher, Hit, Index, MarkdownSplitter, Progress, load, load_folder, retrieval_qa
+from lawful.rag.loaders import READERS
 from lawful.rag.split import RecursiveSplitter, Splitter
 
 FILE: Final = Path(".lawful") / "index.db"
@@ -38,13 +40,13 @@ def words(verbs: Any) -> None:
     ask: ArgumentParser = verbs.add_parser("ask", help=about, description=f"{about.capitalize()}.", allow_abbrev=False)
     index.add_argument("place", nargs="+", metavar="PLACE", help="files, folders, or addresses of pages")
     index.add_argument("--embedder", metavar="NAME", help="minilm, hash, or provider:model; kept with the index")
-    index.add_argument("--split", choices=tuple(_SPLITTERS), default="text", help="how to cut; text if not given")
-    index.add_argument("--size", type=int, default=1000, metavar="N", help="characters of a passage at most")
+    index.add_argument("--split", choices=tuple(_SPLITTERS), help="how to cut: text at first; kept with the index")
+    index.add_argument("--size", type=_count, metavar="N", help="characters of a passage at most: 1000; kept likewise")
     index.add_argument("--remove", action="store_true", help="remove documents that are not among these places")
     index.add_argument("--check", action="store_true", help="afterwards compare the records with what is stored")
     ask.add_argument("question", metavar="QUESTION")
     ask.add_argument("--model", metavar="NAME", help="answers from the passages; without it they are listed")
-    ask.add_argument("--passages", type=int, default=5, metavar="N", help="how many to look at")
+    ask.add_argument("--passages", type=_count, default=5, metavar="N", help="how many to look at")
     for one in (index, ask):
         one.add_argument("--file", metavar="FILE", help=f"the index; {FILE} if not given")
         one.add_argument("--json", action="store_true", help="one JSON document instead of text")
@@ -53,10 +55,18 @@ def words(verbs: Any) -> None:
 def index(args: Namespace) -> int:
     """`lawful index`: new and changed documents are stored, lost ones again; unchanged ones cost nothing."""
     documents = [document for place in args.place for document in _documents(place)]
+    if not documents and not args.remove:
+        raise DocumentLoaderError(
+            f"nothing in {', '.join(args.place)} can be read: readers take {', '.join(sorted(READERS))}",
+            component="cli",
+            operation="index",
+        )
     file = Path(args.file or FILE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    splitter: Splitter = _SPLITTERS[args.split](args.size)
-    with Index.open(file, embedder=args.embedder, splitter=splitter) as opened:
+    with Index.open(file, embedder=args.embedder) as opened:
+        kind = opened.setting("split", args.split) or "text"
+        size = opened.setting("size", str(args.size) if args.size else None) or "1000"
+        opened.splitter = _SPLITTERS[kind](int(size))
         report = opened.update(documents, remove=args.remove, progress=None if args.json else _bar)
         found = opened.check() if args.check else None
         total = opened.count()
@@ -76,10 +86,15 @@ def index(args: Namespace) -> int:
 def ask(args: Namespace) -> int:
     """`lawful ask`: the passages that fit best, or a model's answer that cites them."""
     file = Path(args.file or FILE)
+    other = ("--file", args.file) if args.file else ()
     if not file.is_file():
         raise DocumentLoaderError(
-            f"there is no index {str(file)!r}: make one with lawful index", component="cli", operation="ask"
+            f"there is no index {str(file)!r}: make one with {console.command('index', 'FOLDER', *other)}",
+            component="cli",
+            operation="ask",
         )
+    if not args.question.strip():
+        raise ValidationError('a question has words, as in lawful ask "how many days of leave?"', component="cli")
     with Index.open(file) as opened:
         if args.model is None:
             hits = opened.search(args.question, args.passages)
@@ -102,7 +117,13 @@ def ask(args: Namespace) -> int:
 def _documents(place: str) -> list[Document]:
     if place.startswith(("http://", "https://")):
         return Fetcher().load(place)
-    return load_folder(place) if Path(place).is_dir() else load(place)
+    return load_folder(place, prefix=place) if Path(place).is_dir() else load(place)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 up")
+    return int(text)
 
 
 def _listed(hits: list[Hit], *, as_data: bool) -> None:

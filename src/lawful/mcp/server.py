@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -80,11 +81,12 @@ class Serving:
     async def http(self, host: str = "127.0.0.1", port: int = 8000) -> None:
         """Serve at http://HOST:PORT/mcp until cancelled.
 
-        Raises: ConfigurationError, for an address that others can reach while there are no tokens or hosts.
+        Raises: ConfigurationError, for an address that others can reach while there are no tokens or hosts, and for one that
+        cannot be listened on.
         """
         app = self.app(host)
-        config = uvicorn.Config(app, host=host, port=port, log_level="warning", ws="none", lifespan="on")
-        await uvicorn.Server(config).serve()
+        config = uvicorn.Config(app, log_level="warning", ws="none", lifespan="on")
+        await uvicorn.Server(config).serve([_listening(host, port)])
 
     def app(self, host: str = "127.0.0.1") -> Any:
         """The ASGI application, for a server of one's own; ``host`` is what that listens on."""
@@ -143,6 +145,16 @@ def _result(said: Said) -> Any:
         structured_content=None if said.error else said.value,
         is_error=said.error,
     )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    # Left to uvicorn, a port that is taken ends the whole process.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise _wrong(f"cannot listen on {host}, port {port}: {why.lower()}; take another port") from error
 
 
 def _wrong(why: str) -> ConfigurationError:

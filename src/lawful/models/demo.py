@@ -17,6 +17,8 @@ from lawful.models.values import JSONSchema, Only, Profile, Request, ToolSpec, U
 SAYS: Final = "(demo model: no language model, plain rules only)"
 _WORDS: Final = re.compile(r"[A-Za-z][A-Za-z']+|\d+(?:\.\d+)?")
 _QUOTED: Final = re.compile(r"[\"“‘']([^\"”’']+)[\"”’']")
+_PASSAGE: Final = re.compile(r'<passage mark="(p\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
+_QUESTION: Final = re.compile(r"<question>\n(.*?)\n</question>", re.DOTALL)
 _STOP: Final = frozenset(
     _WORDS.findall(
         "an and are at be by can did do does for from give how in is it me my need of on or please should tell that the this"
@@ -173,9 +175,24 @@ def _answer(asked: str, results: list[tuple[str, str]], request: Request) -> str
     if results:
         told = "; ".join(f"{name} says: {text}" for name, text in results)
         return f"{told} {SAYS}"
+    question, passages = _QUESTION.search(asked), _PASSAGE.findall(asked)
+    if question is not None and passages:
+        return _read(question[1], passages)
     about = f"You asked: {asked.strip()!r}." if asked.strip() else "You asked nothing."
     tools = f" I may use {', '.join(tool.name for tool in request.tools)}." if request.tools else ""
     return f"{about}{tools} {SAYS}"
+
+
+def _read(question: str, passages: list[tuple[str, str]]) -> str:
+    """Of the passages of a retrieval, the sentence that shares most words with the question, and the mark it has."""
+    heard = _stems(question)
+    sentences = [
+        (len(heard & _stems(one)), one.strip(), mark)
+        for mark, text in passages
+        for one in re.split(r"(?<=[.!?])\s+|\n+", text)
+    ]
+    shared, sentence, mark = max(sentences, key=lambda found: found[0])
+    return f"{sentence} [{mark}] {SAYS}" if shared else "The passages do not say."
 
 
 def _count(text: str) -> int:

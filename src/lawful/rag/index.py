@@ -142,6 +142,12 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def setting(self, name: str, value: str | None = None) -> str | None:
+        """A setting that a program keeps in the index's file under a name of its own; with a ``value`` it is set first."""
+        if value is not None:
+            self._book.keep(f"own:{name}", value)
+        return self._book.settle(f"own:{name}", None)
+
     def documents(self) -> list[str]:
         """The ids of the documents that are recorded as stored, in order."""
         return [id for id, record in self._book.all().items() if record.state == "stored"]

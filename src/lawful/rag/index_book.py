@@ -62,6 +62,11 @@ class Book:
             )
         return found
 
+    def keep(self, name: str, value: str) -> None:
+        """A setting of the file that may change."""
+        with self._file.writing() as con:
+            con.execute("INSERT OR REPLACE INTO index_setting VALUES (?, ?)", (name, value))
+
     def all(self) -> dict[str, Record]:
         """Every record, by the document's id."""
         with self._file.reading() as con:

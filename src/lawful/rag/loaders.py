@@ -128,7 +128,11 @@ def load(path: str | os.PathLike[str], *, reader: Reader | None = None, source: 
     """
     place = Path(path)
     own = source or place.as_posix()
+    if place.is_dir():
+        raise _failed(own, "is a folder: load_folder reads those")
     read = reader or READERS.get(place.suffix.lower())
+    if read is None and not place.exists():
+        raise _failed(own, "is not there")
     if read is None:
         raise _failed(
             own, f"no reader for {place.suffix or 'a file without an ending'!r}.{nearest(place.suffix, READERS)}"
@@ -163,8 +167,11 @@ def load_folder(
     at_once: int = 4,
     errors: Literal["fail", "skip"] = "fail",
     readers: Mapping[str, Reader] | None = None,
+    prefix: str = "",
 ) -> list[Document]:
     """The documents of all files below a folder, in the order of their paths; sources are paths relative to it.
+
+    ``prefix`` is put before these, so that several folders may have files of one name: "handbook" gives "handbook/a.md".
 
     ``depth`` is how many folders deep to look (0: only in ``root``); names that begin with a dot are left out unless
     ``hidden``. Links are never followed. By default the first file that cannot be read fails the whole; "skip" leaves it out.
@@ -181,7 +188,9 @@ def load_folder(
 
     def one(path: Path) -> list[Document]:
         try:
-            return load(path, reader=known[path.suffix.lower()], source=path.relative_to(base).as_posix())
+            return load(
+                path, reader=known[path.suffix.lower()], source=(Path(prefix) / path.relative_to(base)).as_posix()
+            )
         except Failure:
             if errors == "fail":
                 raise
