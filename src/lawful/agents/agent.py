@@ -12,9 +12,10 @@ from lawful.agents.answer import Answer
 from lawful.agents.callbacks import TurnStats
 from lawful.agents.flags import FLAGS, flagged
 from lawful.agents.loop import Remember, build_agent_loop
+from lawful.agents.members import ask_member, facts_of
 from lawful.agents.middleware.base import Middleware
 from lawful.agents.shape import shape_of
-from lawful.agents.state import AgentState
+from lawful.agents.state import AgentState, this_turn
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import current_task
 from lawful.core.errors import ConfigurationError, Failure
@@ -29,8 +30,9 @@ from lawful.graph.snapshot import StateSnapshot
 from lawful.models.port import ChatModel, MessageLike
 from lawful.tools.definition import AnyTool, Tool, tool
 from lawful.tools.dispatch import OnError
-from lawful.tools.facts import Facts
+from lawful.tools.facts import NOTHING, Facts, flowing
 from lawful.tools.gates import Rules
+from lawful.tools.sources import sources_in
 from lawful.tools.tally import Tally
 from lawful.tools.toolset import Toolset
 from lawful.tools.traits import united
@@ -169,31 +171,38 @@ class Agent(Generic[Out]):
 
     # Ask
 
-    def invoke(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Answer[Out]:
-        """The answer, in sync code. ``thread`` goes on with a conversation that the journal keeps.
+    def invoke(self, prompt: AgentPrompt, *, thread: Any = None, seen: Facts = NOTHING, **options: Any) -> Answer[Out]:
+        """The answer, in sync code. ``thread`` goes on with a conversation that the journal keeps. ``seen`` is what those
+        have seen whose words are in the prompt: the ``facts`` of another agent's answer.
 
         Raises: the errors of the model, of a tool under ``on_error="stop"``, AgentError when the turn's limits are used
         up, OutputInvalid when the answer never fits the output type.
         """
         clock = self._clock()
         begun = clock.monotonic()
-        ended = self._loop(thread).run_sync(_input(prompt), thread=self._thread(thread), **options)
+        ended = self._loop(thread).run_sync(_input(prompt, seen), thread=self._thread(thread), **options)
         return self._answer(self._raised(ended), clock.monotonic() - begun)
 
-    async def ainvoke(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Answer[Out]:
+    async def ainvoke(
+        self, prompt: AgentPrompt, *, thread: Any = None, seen: Facts = NOTHING, **options: Any
+    ) -> Answer[Out]:
         """As `invoke`, in asyncio."""
         clock = self._clock()
         begun = clock.monotonic()
-        ended = await self._loop(thread).run(_input(prompt), thread=self._thread(thread), **options)
+        ended = await self._loop(thread).run(_input(prompt, seen), thread=self._thread(thread), **options)
         return self._answer(self._raised(ended), clock.monotonic() - begun)
 
-    async def run(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
+    async def run(
+        self, prompt: AgentPrompt, *, thread: Any = None, seen: Facts = NOTHING, **options: Any
+    ) -> Done[Out] | Paused | Failed:
         """`Done` with the output, `Paused` with questions, or `Failed`, instead of raising."""
-        return self._typed(await self._loop(thread).run(_input(prompt), thread=self._thread(thread), **options))
+        return self._typed(await self._loop(thread).run(_input(prompt, seen), thread=self._thread(thread), **options))
 
-    def run_sync(self, prompt: AgentPrompt, *, thread: Any = None, **options: Any) -> Done[Out] | Paused | Failed:
+    def run_sync(
+        self, prompt: AgentPrompt, *, thread: Any = None, seen: Facts = NOTHING, **options: Any
+    ) -> Done[Out] | Paused | Failed:
         """As `run`, in this thread."""
-        return self._typed(self._loop(thread).run_sync(_input(prompt), thread=self._thread(thread), **options))
+        return self._typed(self._loop(thread).run_sync(_input(prompt, seen), thread=self._thread(thread), **options))
 
     async def resume(
         self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
@@ -244,8 +253,7 @@ class Agent(Generic[Out]):
         """
 
         async def ask(task: str, seen: Facts) -> Any:
-            found = await self.graph.ainvoke({**_input(task), "facts": seen})
-            return self._value(found["messages"])
+            return await ask_member(self.graph, task, seen, self._value)
 
         made: AnyTool = tool(
             name=name or self.name, description=description or f"Ask the agent {self.name}.", undeclared="allow"
@@ -322,11 +330,15 @@ class Agent(Generic[Out]):
         messages: tuple[Message, ...] = tuple(state["messages"])
         usage: Usage = state.get("usage", Usage())
         tally: Tally = state.get("tally", Tally())
-        stats = TurnStats(tally.rounds, tally.calls, seconds, isinstance(ended, Done))
+        more: dict[str, Any] = {
+            "stats": TurnStats(tally.rounds, tally.calls, seconds, isinstance(ended, Done)),
+            "facts": facts_of(state),
+            "sources": sources_in(this_turn(messages)),
+        }
         if isinstance(ended, Paused):
-            return Answer("", messages, usage, ended.thread, ended.questions, stats=stats)
+            return Answer("", messages, usage, ended.thread, ended.questions, **more)
         self._forget(ended.thread)
-        return Answer(messages[-1].text, messages, usage, ended.thread, (), self._value(messages), stats)
+        return Answer(messages[-1].text, messages, usage, ended.thread, (), self._value(messages), **more)
 
     def _typed(self, ended: Any) -> Done[Out] | Paused | Failed:
         if not isinstance(ended, Done):
@@ -348,11 +360,12 @@ class Agent(Generic[Out]):
             self.journal.delete_thread(thread)
 
 
-def _input(prompt: AgentPrompt) -> dict[str, Any]:
+def _input(prompt: AgentPrompt, seen: Facts = NOTHING) -> dict[str, Any]:
     """Raises: ParsingError, for what is no message."""
     many = not isinstance(prompt, str | Message)
     given: list[Any] = list(prompt) if many else [prompt]
-    return {"messages": [coerce(one) for one in given]}
+    told: dict[str, Any] = {"messages": [coerce(one) for one in given]}
+    return told if seen == NOTHING else {**told, "facts": flowing(seen)}
 
 
 def _journal(given: Any, tools: Toolset) -> Any:

@@ -9,6 +9,8 @@ from lawful.agents.callbacks import TurnStats
 from lawful.core.events import Usage
 from lawful.core.messages import Message
 from lawful.core.questions import Question
+from lawful.tools.facts import NOTHING, Facts
+from lawful.tools.sources import Source
 
 Out = TypeVar("Out")
 _NONE: Final = TurnStats(0, 0, 0.0, False)
@@ -29,6 +31,10 @@ class Answer(Generic[Out]):
     value: Out | None = None
     stats: TurnStats = _NONE
     """What the turn took: rounds and tool calls of all of it, seconds of this call."""
+    facts: Facts = NOTHING
+    """What the thread has seen so far: give it as ``seen=`` to an agent that is told this answer."""
+    sources: tuple[Source, ...] = ()
+    """Of the turn's tool results, those of which a tool's code said where they came from or how far to rely on them."""
 
     @property
     def output(self) -> Out:

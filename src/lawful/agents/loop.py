@@ -25,6 +25,7 @@ from lawful.models.values import Reply, Request, ToolSpec, Usage
 from lawful.tools.dispatch import OnError, Outcome, closed, dispatch
 from lawful.tools.facts import NOTHING, Facts
 from lawful.tools.gates import Refuse, Rules, Ruling, rule_all
+from lawful.tools.sources import EXPLAINED, rated_view
 from lawful.tools.tally import Before, Tally, args_digest, before, counted
 from lawful.tools.toolset import Toolset
 
@@ -133,6 +134,7 @@ class Loop:
         self.on_error: OnError = on_error
         self.specs = tuple(ToolSpec(one.name, one.description, one.parameters) for one in tools)
         self.head = (system(instructions),) if instructions else ()
+        self.rates = any(one.traits.reliability is not None for one in tools)
         self.ask_model = around(middleware, "wrap_model", _call_model)
         self.ask_tool = around(middleware, "wrap_tool", self._call_tool)
 
@@ -169,7 +171,10 @@ class Loop:
 
     async def _ask(self, turn: Turn, usage: Usage) -> ModelAsk:
         shown = turn.messages if self.memory is None else await self.memory(turn.messages)
-        request = Request((*self.head, *shown), tools=self.specs)
+        head = self.head
+        if self.rates or turn.facts.rated:
+            head, shown = (*head, EXPLAINED), rated_view(shown)
+        request = Request((*head, *shown), tools=self.specs)
         if self.shape is not None:
             request = self.shape.ask(request)
         return ModelAsk(self.llm, request, turn.messages, turn.facts, self.name, turn.round, usage)

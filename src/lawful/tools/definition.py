@@ -19,7 +19,7 @@ from lawful.graph.signature import is_async, name_of
 from lawful.tools.docstring import read_docstring
 from lawful.tools.fitted import hold, take
 from lawful.tools.signature import Arguments, arguments_from, arguments_of
-from lawful.tools.traits import Risk, Traits, telling_word
+from lawful.tools.traits import Reliability, Risk, Traits, telling_word
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -104,6 +104,7 @@ def tool(
     approval: bool = False,
     timeout: float | None = None,
     undeclared: Undeclared = "warn",
+    reliability: Reliability | None = None,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(
     fn: Any = None,
@@ -120,10 +121,12 @@ def tool(
     approval: bool = False,
     timeout: float | None = None,
     undeclared: Undeclared = "warn",
+    reliability: Reliability | None = None,
 ) -> Any:
     """Make a tool of a function that only observes; what changes the world is an `@effect`, which is a tool by itself.
 
-    Name, description and schema come from the function: its name, its docstring, its annotations.
+    Name, description and schema come from the function: its name, its docstring, its annotations. ``reliability`` is how
+    far its results can be relied on, where a result does not say so itself (`Rated`).
 
     Raises: ConfigurationError with file and line for a parameter that is not annotated; for a name that no provider takes;
     for a timeout on a sync function, which cannot be stopped; under ``undeclared="refuse"`` for a name such as
@@ -139,6 +142,7 @@ def tool(
             pure_read=pure_read,
             declared=_declared(named, undeclared, pure_read),
             risk=risk,
+            reliability=reliability,
         )
         if timeout is not None and not is_async(function):
             raise ConfigurationError(

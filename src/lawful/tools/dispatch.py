@@ -18,10 +18,12 @@ from lawful.graph.asking import interrupt
 from lawful.graph.notes import anoted
 from lawful.tools.answers import Approve, Edit, Reject, Respond, Verdict, verdict_of
 from lawful.tools.definition import AnyTool
-from lawful.tools.facts import NOTHING, Facts, learnt
+from lawful.tools.facts import NOTHING, Facts, add_facts, learnt
 from lawful.tools.gates import Ask, Refuse, Rules, Ruling, Run, rule_all
-from lawful.tools.tainted import untainted
+from lawful.tools.members import MemberFailed
+from lawful.tools.sources import Given, Source, marked, taken
 from lawful.tools.toolset import Toolset
+from lawful.tools.traits import Reliability
 
 OnError: TypeAlias = Literal["tell", "stop"]
 """Of a tool that fails: tell the model, or end the run with the error (what the other calls gave is kept)."""
@@ -38,12 +40,17 @@ class Outcome(Struct, frozen=True):
     """What the tool returned, before it was made text."""
     source: str | None = None
     """Where it came from, if outsiders wrote it."""
+    reliability: Reliability | None = None
+    """How far it can be relied on, as the tool's code says."""
 
     @property
     def message(self) -> Message:
         """The closing result, as the transcript has it."""
         call = self.call
-        return Message("tool", (Text(as_text(call.output)),), name=call.name, tool_call_id=call.id)
+        made = Message("tool", (Text(as_text(call.output)),), name=call.name, tool_call_id=call.id)
+        if self.source is None and self.reliability is None:
+            return made
+        return marked(made, Source(call.name, call.id, self.reliability, self.source))
 
 
 def refused(call: ToolCall, ruling: Refuse) -> Outcome:
@@ -144,8 +151,9 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
         return await _ran(call, tool, on_error)
 
     def load(kept: Any) -> Outcome:
-        state, output, facts, source = kept
-        return Outcome(call.settled(state, output), facts, artifact=output, source=source)
+        state, output, facts, source, *rated = kept
+        reliability = rated[0] if rated else None
+        return Outcome(call.settled(state, output), facts, artifact=output, source=source, reliability=reliability)
 
     def digest() -> str:
         told = msgspec.json.encode([call.name, call.args], order="sorted")
@@ -156,22 +164,24 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
 
 
 def _kept(outcome: Outcome) -> Any:
-    return [outcome.call.state, outcome.call.output, outcome.facts, outcome.source]
+    return [outcome.call.state, outcome.call.output, outcome.facts, outcome.source, outcome.reliability]
 
 
 async def _ran(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
     learns = learnt(tool.traits)
     with tool_call(call.name, call.id or "") as told:
         try:
-            value, source = untainted(await tool.acall(call))
-            output = plain(value)
+            given = taken(await tool.acall(call))
+            output = plain(given.value)
+        except MemberFailed as error:
+            text, code, cause, learns = error.message, error.inner.code, error.inner, add_facts(learns, error.seen)
         except Failure as error:
             text, code, cause = error.message, error.code, error
         except Exception as error:  # noqa: BLE001 - the seam: a tool may raise anything, and it is the call's outcome
             text, code, cause = f"{type(error).__name__}: {error}", "tool_raised", error
         else:
             told.end(output)
-            return _ok(call, tool, output, value, source)
+            return _ok(call, tool, output, given)
         told.failed(code, text)
     if on_error == "stop":
         raise ToolError(
@@ -184,10 +194,12 @@ async def _ran(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
     return Outcome(call.settled("error", text), learns)
 
 
-def _ok(call: ToolCall, tool: AnyTool, output: Any, value: Any, source: str | None) -> Outcome:
-    outside = source if source is not None else tool.name if tool.traits.ingests_external else None
-    learns = Facts(tool.traits.reads_private, outside is not None)
-    return Outcome(call.settled("ok", output), learns, artifact=value, source=outside)
+def _ok(call: ToolCall, tool: AnyTool, output: Any, given: Given) -> Outcome:
+    heard = tool.traits.ingests_external or given.facts.external_seen
+    outside = given.outside if given.outside is not None else tool.name if heard else None
+    rating = given.reliability or tool.traits.reliability
+    learns = Facts(tool.traits.reads_private or given.facts.private_seen, outside is not None, rated=rating is not None)
+    return Outcome(call.settled("ok", output), learns, artifact=given.value, source=outside, reliability=rating)
 
 
 def plain(value: Any) -> Any:

@@ -20,6 +20,8 @@ class Facts(Struct, frozen=True, omit_defaults=True):
     """Likewise a tool that lets in what outsiders wrote."""
     extended: int = 0
     """Tool calls that were granted beyond the budget."""
+    rated: bool = False
+    """A tool has said of a result how far it can be relied on."""
 
 
 NOTHING: Final = Facts()
@@ -29,8 +31,16 @@ NOTHING: Final = Facts()
 def add_facts(held: Facts, new: Facts) -> Facts:
     """Both: a thing once seen stays seen, extensions add up."""
     return Facts(
-        held.private_seen or new.private_seen, held.external_seen or new.external_seen, held.extended + new.extended
+        held.private_seen or new.private_seen,
+        held.external_seen or new.external_seen,
+        held.extended + new.extended,
+        held.rated or new.rated,
     )
+
+
+def flowing(facts: Facts) -> Facts:
+    """What of a run's facts goes with its data to another agent: what was seen, and not what was granted."""
+    return Facts(facts.private_seen, facts.external_seen)
 
 
 def learnt(traits: Traits) -> Facts:

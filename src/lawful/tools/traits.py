@@ -8,6 +8,8 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+Reliability: TypeAlias = Literal["VERIFIED", "INDICATIVE", "INFORMATIONAL"]
+"""Checked against its origin; likely, but unchecked; to be known of and not to be built on."""
 Risk: TypeAlias = Literal["low", "medium", "high"]
 """How bad a wrong call may be; "high" needs a person's yes for each call."""
 
@@ -30,6 +32,8 @@ class Traits(Struct, frozen=True, kw_only=True):
     risk: Risk = "medium"
     stays_inside: bool = False
     """Of an effect: nothing that it is given leaves the house. Any other effect counts as a way out."""
+    reliability: Reliability | None = None
+    """How far its results can be relied on; a result that is `Rated` says it for itself."""
 
     @property
     def outward(self) -> bool:

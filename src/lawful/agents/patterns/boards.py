@@ -7,12 +7,14 @@ from typing import Annotated, Any, TypeAlias, TypedDict
 
 from msgspec import Struct, field
 
+from lawful.agents.patterns.speaker import Speaker, ask
 from lawful.core import codec
 from lawful.core.errors import AgentError, ConfigurationError, nearest
 from lawful.core.reducers import reducer
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START
 from lawful.graph.compiled import CompiledStateGraph
+from lawful.tools.facts import NOTHING, Facts, add_facts, flowing
 
 
 class Cell(Struct, frozen=True):
@@ -20,6 +22,8 @@ class Cell(Struct, frozen=True):
 
     value: Any
     version: int
+    facts: Facts = NOTHING
+    """What was seen by those whose words are in it."""
 
 
 class Transaction(Struct, frozen=True):
@@ -30,6 +34,8 @@ class Transaction(Struct, frozen=True):
     writes: dict[str, Any] = field(default_factory=dict[str, Any])
     seen: int = 0
     """How many transactions the board had been given when the worker looked at it."""
+    facts: Facts = NOTHING
+    """What the worker had seen when it wrote."""
 
 
 class Board(Struct, frozen=True):
@@ -59,7 +65,7 @@ def commit(board: Board, transactions: list[Transaction]) -> Board:
             again.append(one.worker)
             continue
         for name, value in one.writes.items():
-            cells[name] = Cell(value, _version(cells, name) + 1)
+            cells[name] = Cell(value, _version(cells, name) + 1, one.facts)
     return Board(cells, tuple(again), board.given + len(transactions), since)
 
 
@@ -71,12 +77,15 @@ class View:
         self._worker = worker
         self._reads: dict[str, int] = {}
         self._writes: dict[str, Any] = {}
+        self._facts = NOTHING
 
     def read(self, name: str, default: Any = None) -> Any:
         """The value of a cell; what this try has written itself comes first."""
         if name in self._writes:
             return self._writes[name]
         self._reads[name] = _version(self._board.cells, name)
+        if name in self._board.cells:
+            self.saw(self._board.cells[name].facts)
         return self._board.get(name, default)
 
     def write(self, name: str, value: Any) -> None:
@@ -86,11 +95,28 @@ class View:
     @property
     def cells(self) -> Mapping[str, Any]:
         """All values; reading them this way does not make the transaction depend on them."""
+        for cell in self._board.cells.values():
+            self.saw(cell.facts)
         return {name: cell.value for name, cell in self._board.cells.items()}
+
+    @property
+    def facts(self) -> Facts:
+        """What was seen by whoever wrote what this try has read, and by whom it has asked."""
+        return self._facts
+
+    def saw(self, facts: Facts) -> None:
+        """Note what was seen on the way to what this try will write: the ``facts`` of an agent's answer."""
+        self._facts = flowing(add_facts(self._facts, facts))
+
+    async def ask(self, speaker: Speaker, prompt: str) -> str:
+        """What a speaker says; it has seen what this try has, and this try has seen what it has."""
+        said = await ask(speaker, prompt, self._facts)
+        self.saw(said.facts)
+        return said.text
 
     def transaction(self) -> Transaction:
         """What this try comes to."""
-        return Transaction(self._worker, dict(self._reads), dict(self._writes), self._board.given)
+        return Transaction(self._worker, dict(self._reads), dict(self._writes), self._board.given, self._facts)
 
 
 Worker: TypeAlias = Callable[[View], Awaitable[None]]

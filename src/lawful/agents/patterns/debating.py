@@ -7,12 +7,14 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Struct
 
+from lawful.agents.members import facts_of
 from lawful.agents.patterns.speaker import Speaker, ask, named
 from lawful.core.errors import ConfigurationError
 from lawful.core.reducers import append
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START
 from lawful.graph.compiled import CompiledStateGraph
+from lawful.tools.facts import Facts, add_facts
 
 
 class Argument(Struct, frozen=True):
@@ -27,6 +29,8 @@ class DebateState(TypedDict):
     question: str
     arguments: Annotated[list[Argument], append]
     verdict: str
+    facts: Annotated[Facts, add_facts]
+    """What was seen by those whose words are in here."""
 
 
 Converged = Callable[[list[Argument]], bool]
@@ -65,11 +69,11 @@ def debate(
     for name, speaker in members.items():
         graph.add_node(name, _debater(name, speaker)).add_edge("round", name)
 
-    async def decide(state: DebateState) -> dict[str, str]:
+    async def decide(state: DebateState) -> dict[str, Any]:
         said = "\n\n".join(f"{one.speaker}, round {one.round}: {one.text}" for one in state["arguments"])
-        return {
-            "verdict": await ask(judge, f"Question: {state['question']}\n\n{said}\n\nDecide, and say why in brief.")
-        }
+        prompt = f"Question: {state['question']}\n\n{said}\n\nDecide, and say why in brief."
+        found = await ask(judge, prompt, facts_of(state))
+        return {"verdict": found.text, "facts": found.facts}
 
     def over(state: DebateState) -> str:
         done = _round(state)
@@ -87,7 +91,7 @@ def _round(state: DebateState) -> int:
 
 
 def _debater(name: str, speaker: Speaker) -> Any:
-    async def speak(state: DebateState) -> dict[str, list[Argument]]:
+    async def speak(state: DebateState) -> dict[str, Any]:
         before = state.get("arguments") or []
         heard = "\n\n".join(f"{one.speaker}: {one.text}" for one in before)
         prompt = (
@@ -95,6 +99,7 @@ def _debater(name: str, speaker: Speaker) -> Any:
             if heard
             else state["question"]
         )
-        return {"arguments": [Argument(name, _round(state) + 1, await ask(speaker, prompt))]}
+        found = await ask(speaker, prompt, facts_of(state))
+        return {"arguments": [Argument(name, _round(state) + 1, found.text)], "facts": found.facts}
 
     return speak

@@ -7,11 +7,13 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Struct
 
+from lawful.agents.members import facts_of
 from lawful.agents.patterns.speaker import Speaker, ask
 from lawful.core.reducers import append
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import START, Send
 from lawful.graph.compiled import CompiledStateGraph
+from lawful.tools.facts import Facts, add_facts
 
 
 class Mapped(Struct, frozen=True):
@@ -25,11 +27,14 @@ class MapState(TypedDict):
     input: str
     mapped: Annotated[list[Mapped], append]
     output: str
+    facts: Annotated[Facts, add_facts]
+    """What was seen by those whose words are in here."""
 
 
 class _Part(TypedDict):
     at: int
     text: str
+    facts: Facts
 
 
 def map_reduce(
@@ -42,15 +47,18 @@ def map_reduce(
     """
 
     def parts(state: MapState) -> list[Send] | str:
-        found = [Send("map", {"at": at, "text": text}) for at, text in enumerate(split(state["input"]))]
+        facts, texts = facts_of(state), enumerate(split(state["input"]))
+        found = [Send("map", {"at": at, "text": text, "facts": facts}) for at, text in texts]
         return found or "reduce"
 
-    async def one(part: _Part) -> dict[str, list[Mapped]]:
-        return {"mapped": [Mapped(part["at"], await ask(work, part["text"]))]}
+    async def one(part: _Part) -> dict[str, Any]:
+        found = await ask(work, part["text"], part["facts"])
+        return {"mapped": [Mapped(part["at"], found.text)], "facts": found.facts}
 
-    async def whole(state: MapState) -> dict[str, str]:
+    async def whole(state: MapState) -> dict[str, Any]:
         texts = [mapped.text for mapped in sorted(state.get("mapped") or [], key=_place)]
-        return {"output": await ask(reduce, "\n\n".join(texts))}
+        found = await ask(reduce, "\n\n".join(texts), facts_of(state))
+        return {"output": found.text, "facts": found.facts}
 
     graph = StateGraph(MapState, name="map_reduce")
     graph.add_node("map", one, input_schema=_Part).add_node("reduce", whole)

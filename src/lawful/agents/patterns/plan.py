@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Struct
 
+from lawful.agents.members import facts_of
 from lawful.agents.patterns.speaker import Speaker, ask
 from lawful.core.errors import ConfigurationError
 from lawful.core.reducers import append
@@ -14,6 +15,7 @@ from lawful.graph.command import END, START
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.models.output import astructured
 from lawful.models.port import ChatModel
+from lawful.tools.facts import Facts, add_facts
 
 
 class StepDone(Struct, frozen=True):
@@ -29,6 +31,8 @@ class PlanState(TypedDict):
     """The steps that are still to do."""
     done: Annotated[list[StepDone], append]
     answer: str
+    facts: Annotated[Facts, add_facts]
+    """What was seen by those whose words are in here."""
 
 
 def plan_and_execute(
@@ -54,8 +58,9 @@ def plan_and_execute(
 
     async def carry_out(state: PlanState) -> dict[str, Any]:
         step, *rest = state["plan"]
-        result = await ask(executor, f"Task: {state['task']}\n{_told(state)}\nDo this step and nothing else: {step}")
-        return {"plan": rest, "done": [StepDone(step, result)]}
+        prompt = f"Task: {state['task']}\n{_told(state)}\nDo this step and nothing else: {step}"
+        found = await ask(executor, prompt, facts_of(state))
+        return {"plan": rest, "done": [StepDone(step, found.text)], "facts": found.facts}
 
     async def again(state: PlanState) -> dict[str, list[str]]:
         asked = f"Task: {state['task']}\n{_told(state)}\nLeft of the plan: {state['plan']}\nGive the steps that are left now."

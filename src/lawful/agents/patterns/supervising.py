@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from msgspec import Struct
 
 from lawful.agents.agent import Agent
+from lawful.agents.members import facts_of
 from lawful.agents.patterns.speaker import ask, named
 from lawful.core.errors import AgentError, ConfigurationError
 from lawful.core.lazy import late
@@ -17,6 +18,7 @@ from lawful.graph.command import END, START, Command
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.models.output import astructured
 from lawful.models.port import ChatModel
+from lawful.tools.facts import Facts, add_facts
 
 FINISH = "finish"
 
@@ -35,6 +37,8 @@ class DeskState(TypedDict):
     member: str
     task: str
     answer: str
+    facts: Annotated[Facts, add_facts]
+    """What was seen by those whose words are in here."""
 
 
 def supervise(
@@ -88,7 +92,8 @@ def supervise(
 
 
 def _worker(name: str, member: Any) -> Any:
-    async def work(state: DeskState) -> dict[str, list[Report]]:
-        return {"reports": [Report(name, state["task"], await ask(member, state["task"]))]}
+    async def work(state: DeskState) -> dict[str, Any]:
+        said = await ask(member, state["task"], facts_of(state))
+        return {"reports": [Report(name, state["task"], said.text)], "facts": said.facts}
 
     return work

@@ -8,12 +8,14 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Struct
 
+from lawful.agents.members import facts_of
 from lawful.agents.patterns.speaker import Speaker, ask, named
 from lawful.core.errors import ConfigurationError
 from lawful.core.reducers import append
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import START
 from lawful.graph.compiled import CompiledStateGraph
+from lawful.tools.facts import Facts, add_facts
 
 
 class Vote(Struct, frozen=True):
@@ -27,6 +29,8 @@ class VoteState(TypedDict):
     counts: dict[str, int]
     winner: str | None
     """None where no answer has enough votes."""
+    facts: Annotated[Facts, add_facts]
+    """What was seen by those whose words are in here."""
 
 
 def plain(answer: str) -> str:
@@ -64,7 +68,8 @@ def vote(
 
 
 def _voter(name: str, speaker: Speaker) -> Any:
-    async def answer(state: VoteState) -> dict[str, list[Vote]]:
-        return {"votes": [Vote(name, await ask(speaker, state["question"]))]}
+    async def answer(state: VoteState) -> dict[str, Any]:
+        found = await ask(speaker, state["question"], facts_of(state))
+        return {"votes": [Vote(name, found.text)], "facts": found.facts}
 
     return answer
