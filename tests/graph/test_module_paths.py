@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lawful.core.absent import ABSENT as ABSENT_NAMES
 from lawful.core.errors import ConfigurationError
 from support.children import fresh
 from support.tree import ROOT, environment
@@ -34,13 +35,24 @@ def test_a_name_is_where_langgraph_has_it(module: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("module, name", ABSENT)
-def test_a_name_that_is_absent_is_so_for_a_reason(module: str, name: str) -> None:
+def test_a_name_that_is_absent_says_what_to_use_where_it_is_imported(module: str, name: str) -> None:
+    if "postgres" in module:
+        pytest.importorskip("psycopg")
     assert len(LISTED[module]["absent"][name]) >= 5
-    try:
-        found = importlib.import_module(f"lawful.{module}")
-    except ModuleNotFoundError:
-        return
-    assert not hasattr(found, name), f"{name} is here now: move it to the names of {module}"
+    with pytest.raises(ImportError) as raised:
+        exec(f"from lawful.{module} import {name}")
+    assert str(raised.value) == f"lawful.{module} has no {name}: {ABSENT_NAMES[module][name]}"
+
+
+def test_no_hint_is_for_a_name_that_langgraph_does_not_have() -> None:
+    assert {(module, name) for module, names in ABSENT_NAMES.items() for name in names} <= set(ABSENT)
+
+
+def test_a_name_that_nobody_has_is_an_attribute_error() -> None:
+    types: Any = importlib.import_module("lawful.types")
+    assert not hasattr(types, "Comand")
+    with pytest.raises(AttributeError, match="Did you mean 'Command'"):
+        _ = types.Comand
 
 
 def test_no_name_is_listed_as_both() -> None:

@@ -41,12 +41,16 @@ def face(names: dict[str, Any], table: Mapping[str, str]) -> tuple[Callable[[str
     "module:attribute" where the two names differ, or to "module:" where the module itself is meant. A name once found is
     kept in ``names``, so that this costs nothing from then on.
 
-    Raises (the functions returned): AttributeError, with the nearest valid name, for a name that is not in ``table``.
+    Raises (the functions returned): AttributeError, with the nearest valid name, for a name that is not in ``table``;
+    ImportError, which says what to use, for one that LangGraph has there (`lawful.core.absent`).
     """
     own = str(names["__name__"])
 
     def __getattr__(name: str) -> Any:
         where = table.get(name)
+        if where is None and not name.startswith("_") and (hint := late("lawful.core.absent", "instead")(own, name)):
+            # Not an AttributeError: `from ... import` would put a text of its own in the place of the hint.
+            raise ImportError(f"{own} has no {name}: {hint}", name=own)
         if where is None:
             # Python asks every module for dunder names that it need not have: no hint is worth its cost there.
             hint = "" if name.startswith("__") else late("lawful.core.failure", "nearest")(name, table)

@@ -6,11 +6,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
+from lawful.checkpoint.names import SaverNames
+from lawful.core.lazy import face
 from lawful.stores.postgres import PostgresJournal
 from lawful.stores.postgres_schema import setup
 
 
-class PostgresSaver(PostgresJournal):
+class PostgresSaver(SaverNames, PostgresJournal):
     """A `PostgresJournal`; `setup` makes its tables."""
 
     def __init__(self, url: str, *, schema: str = "lawful", scope: str = "local", power_safe: bool = True) -> None:
@@ -31,3 +33,6 @@ class PostgresSaver(PostgresJournal):
         """Make or migrate the tables; safe to call each time."""
         url, schema = self._made_of
         setup(url, schema=schema)
+
+
+__getattr__, __dir__ = face(globals(), {})

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Self
 
 from lawful.checkpoint.postgres import PostgresSaver
-from lawful.core.lazy import late
+from lawful.core.lazy import face, late
 
 
 class AsyncPostgresSaver(PostgresSaver):
@@ -28,3 +28,6 @@ class AsyncPostgresSaver(PostgresSaver):
     async def setup(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Make or migrate the tables; safe to call each time."""
         await late("asyncio").to_thread(super().setup)
+
+
+__getattr__, __dir__ = face(globals(), {})

@@ -8,12 +8,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
+from lawful.checkpoint.names import SaverNames
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.errors import ConfigurationError
+from lawful.core.lazy import face
 from lawful.stores.sqlite import SQLiteJournal
 
 
-class SqliteSaver(SQLiteJournal):
+class SqliteSaver(SaverNames, SQLiteJournal):
     """A `SQLiteJournal` that also takes an open connection, of which it uses the file and nothing else.
 
     Raises: ConfigurationError, for a connection that has no file.
@@ -54,3 +56,6 @@ def _file_of(conn: sqlite3.Connection) -> str:
         component="journal",
         operation="open",
     )
+
+
+__getattr__, __dir__ = face(globals(), {})

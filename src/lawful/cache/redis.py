@@ -1,0 +1,7 @@
+"""LangGraph's cache in Redis: the name says what to use."""
+
+from __future__ import annotations
+
+from lawful.core.lazy import face
+
+__getattr__, __dir__ = face(globals(), {})

@@ -1,0 +1,7 @@
+"""The serializer of LangGraph's savers: the names say what does the same here."""
+
+from __future__ import annotations
+
+from lawful.core.lazy import face
+
+__getattr__, __dir__ = face(globals(), {})
