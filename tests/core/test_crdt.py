@@ -21,13 +21,14 @@ KINDS: list[Any] = [gsets(), counters(), registers(), maxima(), vectors()]
 
 @pytest.mark.parametrize("values", KINDS, ids=["GSet", "PNCounter", "LWW", "MaxRegister", "VersionVector"])
 def test_merge_is_associative_commutative_and_idempotent(values: st.SearchStrategy[Any]) -> None:
+    """Rows: S0-090."""
     assert converge.laws == {"associative", "commutative", "idempotent"}
     check_laws(converge, values)
 
 
 @pytest.mark.parametrize("values", KINDS, ids=["GSet", "PNCounter", "LWW", "MaxRegister", "VersionVector"])
 def test_partitioned_replicas_converge(values: st.SearchStrategy[Any]) -> None:
-    """Three replicas learn of the same updates in different orders, some twice, and through each other."""
+    """Three replicas learn of the same updates in different orders, some twice, and through each other. Rows: S0-090."""
 
     @given(st.lists(values, min_size=1, max_size=6), st.randoms(use_true_random=False))
     def check(updates: list[Any], chance: Any) -> None:

@@ -65,7 +65,7 @@ def test_two_threads_in_one_call_are_refused_with_both_names(drive: Drive, journ
 
 @pytest.mark.parametrize(("name", "given"), OPTIONS)
 def test_an_option_of_another_kind_is_refused(drive: Drive, journal: Journal, name: str, given: Any) -> None:
-    """In a run and in a stream, with nothing stored. Rows: S0-008."""
+    """In a run and in a stream, with nothing stored."""
     graph = chain(drive, one, checkpointer=journal)
     for call in (drive.invoke, drive.stream):
         with pytest.raises(ConfigurationError):

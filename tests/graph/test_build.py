@@ -121,7 +121,7 @@ def test_add_node_is_a_decorator(strict: bool) -> None:
 
 
 def test_every_builder_call_gives_the_builder_back(strict: bool) -> None:
-    """Rows: S1-004, S1-005."""
+    """Rows: S1-005."""
     builder = StateGraph(Text, strict=strict)
 
     def onward(state: Text) -> Literal["other", "__end__"]:
@@ -327,6 +327,12 @@ def test_none_and_false_are_checkpointers(choice: None | bool, strict: bool, dri
     """Rules: 6."""
     graph = StateGraph(Text, strict=strict).add_node(step).add_edge(START, "step").compile(checkpointer=choice)
     assert drive.invoke(graph, {"text": "in"}) == {"text": "step"}
+
+
+def test_a_graph_has_the_name_it_is_compiled_with(strict: bool) -> None:
+    """Rows: S1-006."""
+    builder = StateGraph(Text, strict=strict).add_node("step", step).add_edge(START, "step")
+    assert (builder.compile(name="shop").name, builder.compile().name) == ("shop", "LangGraph")
 
 
 def test_a_journal_is_a_checkpointer(journal: Journal, strict: bool, drive: Drive) -> None:

@@ -35,7 +35,7 @@ def nodes(*names: str, strict: bool) -> Any:
 
 
 def test_a_join_runs_once_after_the_last_of_its_sources(strict: bool, drive: Drive) -> None:
-    """Though they end in different steps. Rules: 28."""
+    """Though they end in different steps. Rules: 28. Rows: S1-004."""
     builder = nodes("a", "b1", "b2", "b3", "end", strict=strict)
     builder.add_edge(START, "a").add_edge(START, "b1").add_edge("b1", "b2").add_edge("b2", "b3")
     builder.add_edge(["a", "b3"], "end")

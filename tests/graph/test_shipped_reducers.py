@@ -70,7 +70,7 @@ def test_replace_lets_the_last_by_name_win(strict: bool, drive: Drive) -> None:
 
 
 def test_maximum_and_union_do_not_care_who_was_first(strict: bool, drive: Drive) -> None:
-    """Rows: S0-090, S1-C12. Rules: 20."""
+    """Rows: S1-C12. Rules: 20."""
     out = fan(drive, {"best": 3}, strict, a={"best": 5, "tags": {"x"}}, b={"best": 4, "tags": {"y"}})
     assert (out["best"], out["tags"]) == (5, {"x", "y"})
 

@@ -201,7 +201,7 @@ def test_print_mode_prints_and_changes_nothing_that_is_given(
 def test_debug_prints_updates_and_values(drive: Drive, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a call, or of a graph compiled so.
 
-    Rules: 180
+    Rules: 180. Rows: S1-006
     """
     wanted = "[values] {'log': []}\n[updates] {'a': {'log': ['a']}}\n[values] {'log': ['a']}\n"
     assert drive.stream(chain(drive, a), {"log": []}, debug=True) == [{"a": {"log": ["a"]}}]

@@ -32,7 +32,7 @@ NEEDS = {
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_prints_what_it_says(example: Path, tmp_path: Path) -> None:
-    """Rows: S0-008, S0-030."""
+    """Rows: S0-008, S0-030, S1-010."""
     if (package := NEEDS.get(example.stem)) is not None:
         pytest.importorskip(package)
     done = subprocess.run(

@@ -62,12 +62,13 @@ def _complaints() -> dict[str, list[Complaint]]:
 
 @pytest.mark.parametrize("program", ACCEPTED, ids=lambda path: path.stem)
 def test_a_right_program_is_accepted(program: Path) -> None:
+    """Rows: S0-011, S0-019."""
     assert _complaints().get(_key(program), []) == []
 
 
 @pytest.mark.parametrize("program", REFUSED, ids=lambda path: path.stem)
 def test_a_wrong_program_is_refused_for_the_reason_expected(program: Path) -> None:
-    """Rows: S0-073."""
+    """Rows: S0-073, S0-029, S0-043, S2-018."""
     lines = program.read_text(encoding="utf-8").splitlines()
     expected = {number: match[1] for number, line in enumerate(lines, 1) if (match := EXPECTED.search(line))}
     assert expected, "a refused program says what is expected, as `# expect: text` on the line"

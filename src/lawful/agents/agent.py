@@ -20,7 +20,7 @@ from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import current_task
 from lawful.core.errors import ConfigurationError, Failure
 from lawful.core.events import Event, LLMChunk, Usage
-from lawful.core.lazy import late
+from lawful.core.lazy import TYPE_CHECKING, late
 from lawful.core.messages import Message, coerce
 from lawful.core.questions import Principal, Reply
 from lawful.core.result import Err, Ok, Result
@@ -36,6 +36,9 @@ from lawful.tools.sources import sources_in
 from lawful.tools.tally import Tally
 from lawful.tools.toolset import Toolset
 from lawful.tools.traits import united
+
+if TYPE_CHECKING:
+    from lawful.pipeline.nodes import Pipeline
 
 Out = TypeVar("Out")
 _NONE = dict.fromkeys(FLAGS, False)
@@ -260,10 +263,10 @@ class Agent(Generic[Out]):
         )(ask)
         return made.with_(traits=united(one.traits for one in self.tools))
 
-    def as_pipeline(self) -> Any:
+    def as_pipeline(self) -> Pipeline[str, Out]:
         """The agent as a step: text in, output out, its errors as values."""
 
-        async def ask(prompt: str) -> Result[Any, Any]:
+        async def ask(prompt: str) -> Result[Out, Failure]:
             match await self.run(prompt):
                 case Done(state):
                     return Ok(state)
