@@ -21,7 +21,8 @@ from lawful.core.context import current_task
 from lawful.core.errors import ConfigurationError, Failure
 from lawful.core.events import Event, LLMChunk, Usage
 from lawful.core.lazy import TYPE_CHECKING, late
-from lawful.core.messages import Message, coerce
+from lawful.core.message_forms import conversation
+from lawful.core.messages import Message
 from lawful.core.questions import Principal, Reply
 from lawful.core.result import Err, Ok, Result
 from lawful.graph.compiled import CompiledStateGraph
@@ -140,7 +141,7 @@ class Agent(Generic[Out]):
         context_schema: Any = None,
         clock: Clock | None = None,
     ) -> None:
-        chosen = late("lawful.models.select", "model")(model) if isinstance(model, str) else model
+        chosen = late("lawful.models.select", "model")(model)
         kit = tools if isinstance(tools, Toolset) else Toolset(tools)
         built: dict[str, Any] = {
             "extra_middleware": flagged(middleware, flags),
@@ -184,7 +185,7 @@ class Agent(Generic[Out]):
         clock = self._clock()
         begun = clock.monotonic()
         ended = self._loop(thread).run_sync(_input(prompt, seen), thread=self._thread(thread), **options)
-        return self._answer(self._raised(ended), clock.monotonic() - begun)
+        return self._answer(self._raised(ended), clock.monotonic() - begun, thread is not None)
 
     async def ainvoke(
         self, prompt: AgentPrompt, *, thread: Any = None, seen: Facts = NOTHING, **options: Any
@@ -193,7 +194,7 @@ class Agent(Generic[Out]):
         clock = self._clock()
         begun = clock.monotonic()
         ended = await self._loop(thread).run(_input(prompt, seen), thread=self._thread(thread), **options)
-        return self._answer(self._raised(ended), clock.monotonic() - begun)
+        return self._answer(self._raised(ended), clock.monotonic() - begun, thread is not None)
 
     async def run(
         self, prompt: AgentPrompt, *, thread: Any = None, seen: Facts = NOTHING, **options: Any
@@ -328,7 +329,7 @@ class Agent(Generic[Out]):
             raise ended.error
         return ended
 
-    def _answer(self, ended: Done[Any] | Paused, seconds: float) -> Answer[Out]:
+    def _answer(self, ended: Done[Any] | Paused, seconds: float, named: bool) -> Answer[Out]:
         state = ended.state
         messages: tuple[Message, ...] = tuple(state["messages"])
         usage: Usage = state.get("usage", Usage())
@@ -340,7 +341,8 @@ class Agent(Generic[Out]):
         }
         if isinstance(ended, Paused):
             return Answer("", messages, usage, ended.thread, ended.questions, **more)
-        self._forget(ended.thread)
+        if not named:
+            self._forget(ended.thread)
         return Answer(messages[-1].text, messages, usage, ended.thread, (), self._value(messages), **more)
 
     def _typed(self, ended: Any) -> Done[Out] | Paused | Failed:
@@ -365,9 +367,7 @@ class Agent(Generic[Out]):
 
 def _input(prompt: AgentPrompt, seen: Facts = NOTHING) -> dict[str, Any]:
     """Raises: ParsingError, for what is no message."""
-    many = not isinstance(prompt, str | Message)
-    given: list[Any] = list(prompt) if many else [prompt]
-    told: dict[str, Any] = {"messages": [coerce(one) for one in given]}
+    told: dict[str, Any] = {"messages": conversation(prompt)}
     return told if seen == NOTHING else {**told, "facts": flowing(seen)}
 
 

@@ -137,7 +137,11 @@ class Writer:
                 value, "a Secret is never written down; keep it in the run's context, or under an untracked key"
             )
         if codec is None:
-            raise Unstorable(value, f"its class {kind.__module__}:{kind.__qualname__} is not registered")
+            raise Unstorable(
+                value,
+                f"its class {kind.__module__}:{kind.__qualname__} is not registered; mark the key as untracked, or call"
+                " codec.register(cls, encode=..., decode=...)",
+            )
         try:
             body = codec.take(value)
         except AttributeError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -44,6 +44,22 @@ def read_message(given: object) -> Message | RemoveMessage:
         return inner
     what = type(cast("object", given)).__name__
     raise _refuse(f"a message is a Message, a str, (role, content) or a dict with role and content, not {what}")
+
+
+def conversation(given: Any) -> list[Message | RemoveMessage]:
+    """The messages of a text, a message, a sequence of them, or ``{"messages": [...]}``. Raises: ParsingError."""
+    if isinstance(given, str | Message):
+        return [read_message(given)]
+    if isinstance(given, Mapping):
+        told = cast("Mapping[str, Any]", given)
+        if set(told) == {"messages"}:
+            return conversation(told["messages"])
+        return [_from_dict(told)]
+    if isinstance(given, tuple) and len(cast("tuple[Any, ...]", given)) == 2 and given[0] in ROLES:
+        return [read_message(cast("tuple[Any, ...]", given))]
+    if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
+        return [read_message(given)]
+    return [read_message(one) for one in cast("Iterable[object]", given)]
 
 
 def _from_dict(given: Mapping[str, Any]) -> Message | RemoveMessage:

@@ -128,9 +128,11 @@ def _blocking(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, "lawful-recover") as pool:
-        return pool.submit(asyncio.run, work).result()
+        pass
+    else:
+        with ThreadPoolExecutor(1, "lawful-recover") as pool:
+            return pool.submit(asyncio.run, work).result()
+    return asyncio.run(work)
 
 
 async def _recovered(book: Ledger, thread: str | None, unknown: dict[str, Unknown] | None = None) -> Report:

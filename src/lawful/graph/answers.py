@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 from msgspec import Struct, to_builtins
 
-from lawful.core.errors import AlreadyAnswered, EffectDenied, UnknownQuestion, ValidationError, nearest
+from lawful.core.errors import (
+    AlreadyAnswered,
+    ConfigurationError,
+    EffectDenied,
+    UnknownQuestion,
+    ValidationError,
+    nearest,
+)
 from lawful.core.questions import Approved, Principal, Question, Reply
+from lawful.graph.command import Command
 from lawful.graph.standing import Standing
 from lawful.journal.records import Answer, PutAnswer
 
@@ -24,6 +33,23 @@ ANSWERS: dict[str, type] = {t.__name__: t for t in (bool, int, float, str, list,
 """The types that an answer can be held to."""
 
 
+def answers_of(replies: Sequence[Any]) -> Command[Any] | None:
+    """The command that gives these answers; None without any.
+
+    Raises: ConfigurationError for a bare value: an answer names its question, so that it reaches no other.
+    """
+    for reply in replies:
+        if not isinstance(reply, Reply):
+            got = "a Question" if isinstance(reply, Question) else f"{reply!r:.80}"
+            raise ConfigurationError(
+                f"resume takes answers to questions, not {got}: [question] = graph.questions(thread), then"
+                " question.answer(value)",
+                component="graph",
+                operation="resume",
+            )
+    return Command(resume=list(replies)) if replies else None
+
+
 def fits(value: Any, answer_type: str) -> bool:
     """Whether an answer is of the type that its question asked for; "" takes anything."""
     if answer_type == "approved":
@@ -36,8 +62,10 @@ def fits(value: Any, answer_type: str) -> bool:
     return isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
 
 
-def answer(m: Standing, resume: Any, asked: dict[str, Question], by: Principal | str) -> None:
+def answer(m: Standing, resume: Any, asked: dict[str, Question], by: Principal | str, *, alone: bool = False) -> None:
     """Note the answers that ``resume`` gives, and let tasks sleep on whose questions have none.
+
+    ``alone`` says that no update or goto comes with it.
 
     Raises, before anything is noted: UnknownQuestion (strict), AlreadyAnswered, ValidationError, RuntimeError; EffectDenied
     where an approval asks for a role that ``by`` has not.
@@ -45,6 +73,8 @@ def answer(m: Standing, resume: Any, asked: dict[str, Question], by: Principal |
     who = by if isinstance(by, Principal) else Principal(by)
     given = _by_id(m, resume, asked)
     if given is None:
+        if alone and m.program.strict:
+            _expected(m)
         m.run.shared["resume"] = [resume]
         return
     taken = {qid: value for qid, value in given.items() if _open(m, qid, value, asked, who)}
@@ -53,6 +83,21 @@ def answer(m: Standing, resume: Any, asked: dict[str, Question], by: Principal |
     for task in m.tasks if taken else ():
         if task.questions and not any(q.id in taken or q.kind == "effect_recovery" for q in task.questions):
             task.sleep_on()
+
+
+def _expected(m: Standing) -> None:
+    """Raises: UnknownQuestion on a thread that has not begun; AlreadyAnswered, where what is pending has its answer."""
+    thread = m.run.thread
+    told: dict[str, Any] = {"component": "graph", "operation": "resume", "details": {"thread": thread or ""}}
+    if not m.tasks and m.step < 0:
+        raise UnknownQuestion(f"Thread {thread!r} asks nothing: nothing has run on it", **told)
+    if m.tasks and m.answers:
+        nodes = ", ".join(sorted({repr(task.node) for task in m.tasks}))
+        raise AlreadyAnswered(
+            f"Thread {thread!r} has no open question: {nodes} has its answer already{won([*m.answers.values()][-1])}, and"
+            " is unfinished. invoke(None, ...) goes on with that answer; after fork(get_state(...), None) it asks again",
+            **told,
+        )
 
 
 def _open(m: Standing, qid: str, value: Any, asked: dict[str, Question], who: Principal) -> bool:

@@ -10,6 +10,7 @@ from lawful.core.context import current_task
 from lawful.core.errors import ValidationError
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Router
+from lawful.graph.remarks import remark
 from lawful.graph.step_task import ASKED, CANCELLED, DONE, FAILED, Task
 
 _FAILED: Any = object()
@@ -51,6 +52,7 @@ def _caught(task: Task, error: BaseException) -> Any:
     if command is not None:
         return command
     task.fail(error)
+    remark(task, error)
     return _FAILED
 
 
@@ -67,6 +69,7 @@ def _read(task: Task, value: Any, routers: Sequence[Router]) -> bool:
                     acceptor.routed(task, router, router.call(router.view(values), task))
     except BaseException as error:  # noqa: BLE001 - the same seam: checks and conditional edges are the user's code
         task.fail(error)
+        remark(task, error)
         return True
     return False
 
@@ -143,6 +146,7 @@ async def _follow(task: Task, cancelling: int) -> tuple[bool, BaseException | No
             acceptor.routed(task, router, await found if router.is_async else found)
     except BaseException as error:  # noqa: BLE001 - the same seam
         task.fail(error)
+        remark(task, error)
         return True, _from_outside(task, error, cancelling)
     return False, None
 

@@ -335,7 +335,7 @@ def _answered(
     m: Machine, seed: Seed, command: Command[Any], null: Task | None, asked: dict[str, Question]
 ) -> Sequence[o.Order]:
     if command.resume is not None:
-        answer(m, command.resume, asked, seed.by)
+        answer(m, command.resume, asked, seed.by, alone=null is None)
     if null is not None:
         _write_null(m, null)
     m.fresh = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Generic, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_args, get_origin
 
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import BinaryOperatorAggregate
@@ -15,7 +15,17 @@ from lawful.graph.effects_in import warn_of_opaque
 from lawful.graph.link import link
 from lawful.graph.migrations import Migration
 from lawful.graph.neighbourly import as_called
-from lawful.graph.parts import BranchSpec, EdgeSpec, Frozen, NodeSpec, checked_cache, one_or_many, policies, subgraph_of
+from lawful.graph.parts import (
+    BranchSpec,
+    EdgeSpec,
+    Frozen,
+    NodeSpec,
+    checked_cache,
+    checked_journal,
+    one_or_many,
+    policies,
+    subgraph_of,
+)
 from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
 from lawful.graph.policies import NO_LIMITS, Limits, timeout_of
 from lawful.graph.signature import hints, name_of, parameters, takes_nothing
@@ -46,6 +56,12 @@ class StateGraph(Generic[S]):
         reducer: Callable[[S, S], S] | None = None,
         name: str | None = None,
     ) -> None:
+        if isinstance(state_schema, dict):
+            raise GraphBuildError(
+                f"The state is declared by a class (TypedDict, dataclass, pydantic model), not by a dict: {state_schema!r:.80}",
+                component="graph",
+                operation="state",
+            )
         self.strict = strict
         self.context_schema = context_schema
         self.name = name
@@ -73,6 +89,16 @@ class StateGraph(Generic[S]):
         schema.annotations = {ROOT: typ}
         schema.channels = {ROOT: BinaryOperatorAggregate(dict if kind_of(typ) == "dict" else typ, reducer, ROOT)}
         return schema
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Never finds anything; says what runs."""
+            if hasattr(CompiledStateGraph, name):
+                raise AttributeError(
+                    f"'StateGraph' object has no attribute {name!r}: compile() makes the graph that can be run, and it has"
+                )
+            raise AttributeError(f"'StateGraph' object has no attribute {name!r}.{nearest(name, dir(type(self)))}")
 
     # Nodes
 
@@ -305,11 +331,7 @@ class StateGraph(Generic[S]):
 
         Raises: GraphBuildError for what is wrong with the graph; TypeError for another kind of checkpointer.
         """
-        if checkpointer not in (None, True, False) and not hasattr(checkpointer, "chain"):
-            raise TypeError(
-                "Invalid checkpointer provided. Expected a Journal, True, False or None."
-                f" Received {type(checkpointer).__name__}."
-            )
+        checked_journal(checkpointer)
         checked_cache(cache)
         before, after = _names(interrupt_before), _names(interrupt_after)
         check_build(self, (*before, *after))

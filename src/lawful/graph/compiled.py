@@ -14,8 +14,9 @@ from lawful.core.lazy import late
 from lawful.core.questions import Principal, Question, Reply
 from lawful.core.signals import ControlSignal, GraphDrained
 from lawful.graph import orders as o
+from lawful.graph.answers import answers_of
 from lawful.graph.changes import Changes, config_at
-from lawful.graph.command import UNSET, Command
+from lawful.graph.command import UNSET
 from lawful.graph.component import AsComponent
 from lawful.graph.config import names
 from lawful.graph.draw import Drawing
@@ -271,13 +272,13 @@ class CompiledStateGraph(Changes, Likeness, AsComponent[S], Generic[S]):
 
         ``by`` is who answers, as the host authenticated them. `Failed` carries UnknownQuestion or AlreadyAnswered.
         """
-        return await self.run(_answers(replies), thread=thread, by=_who(by), **options)
+        return await self.run(answers_of(replies), thread=thread, by=_who(by), **options)
 
     def resume_sync(
         self, thread: Any, *replies: Reply, by: Principal | str | None = None, **options: Any
     ) -> RunResult[S]:
         """As `resume`, in this thread."""
-        return self.run_sync(_answers(replies), thread=thread, by=_who(by), **options)
+        return self.run_sync(answers_of(replies), thread=thread, by=_who(by), **options)
 
     async def replay(self, at: Any, **options: Any) -> RunResult[S]:
         """Run again, on a new branch, everything after a checkpoint (its config or `StateSnapshot`), and nothing before.
@@ -379,10 +380,6 @@ def _eventful(options: dict[str, Any]) -> dict[str, Any]:
             operation="stream_events",
         )
     return options
-
-
-def _answers(replies: Sequence[Reply]) -> Command[Any] | None:
-    return Command(resume=list(replies)) if replies else None
 
 
 def _who(by: Principal | str | None) -> Principal | str:

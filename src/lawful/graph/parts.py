@@ -172,3 +172,17 @@ def checked_cache(given: Any) -> Any:
             operation="compile",
         )
     return given
+
+
+def checked_journal(given: Any) -> Any:
+    """``given``, if it may stand for a journal. Raises: TypeError, which says how one is made."""
+    if given in (None, True, False) or (hasattr(given, "chain") and not isinstance(given, type)):
+        return given
+    what, meant = type(given).__name__, ""
+    if isinstance(given, type):
+        what, meant = f"the class {given.__name__}", f" Write {given.__name__}(...)."
+    elif isinstance(given, str) and given.startswith(("postgres://", "postgresql://")):
+        meant = " Write PostgresJournal(...)."
+    elif isinstance(given, str):
+        meant = f" Write SQLiteJournal({given!r})."
+    raise TypeError(f"Invalid checkpointer provided. Expected a Journal, True, False or None. Received {what}.{meant}")

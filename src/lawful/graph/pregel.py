@@ -12,7 +12,7 @@ from lawful.core.errors import GraphBuildError
 from lawful.core.retry import RetryPolicy
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.config import names
-from lawful.graph.parts import policies, subgraph_of
+from lawful.graph.parts import checked_journal, policies, subgraph_of
 from lawful.graph.signature import is_async
 from lawful.graph.validate import check_breakpoints
 from lawful.graph.wiring import Wired, Wiring, Writer, wire
@@ -218,15 +218,6 @@ def wired(name: str, node: Any) -> Wired:
         metadata=told.metadata,
         tags=told.tags,
     )
-
-
-def checked_journal(given: Any) -> Any:
-    """``given``, if it may stand for a journal. Raises: TypeError."""
-    if given not in (None, True, False) and not hasattr(given, "chain"):
-        raise TypeError(
-            f"Invalid checkpointer provided. Expected a Journal, True, False or None. Received {type(given).__name__}."
-        )
-    return given
 
 
 class Pregel(CompiledStateGraph[Any]):

@@ -71,13 +71,15 @@ def run_loop(graph: Graph, work: Callable[[], Any]) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work())
-    raise ConfigurationError(
-        f"Node {graph.async_node!r} is async, and this thread already runs an event loop: use ainvoke or astream",
-        component="graph",
-        operation="invoke",
-        details={"node": graph.async_node},
-    )
+        pass  # outside of this block, so that no error of the run is told as one that arose in handling another
+    else:
+        raise ConfigurationError(
+            f"Node {graph.async_node!r} is async, and this thread already runs an event loop: use ainvoke or astream",
+            component="graph",
+            operation="invoke",
+            details={"node": graph.async_node},
+        )
+    return asyncio.run(work())
 
 
 def _sync_driver(graph: Graph, session: Session, hub: Hub | None) -> SyncDriver:

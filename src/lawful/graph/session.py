@@ -13,7 +13,6 @@ from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Run, current_task
 from lawful.core.errors import (
     AlreadyAnswered,
-    ConfigurationError,
     EmptyInputError,
     GraphRecursionError,
     ThreadBusy,
@@ -46,6 +45,7 @@ from lawful.graph.sizes import Bounds, Sizes
 from lawful.graph.step_task import Task
 from lawful.graph.streams import Hub
 from lawful.graph.travel import Loaded, load_child, load_root
+from lawful.graph.whereabouts import ThreadMissing, housed
 from lawful.journal.port import Journal
 from lawful.journal.records import Lease
 
@@ -171,12 +171,7 @@ class Session:
                 warnings.warn("`durability` has no effect when no checkpointer is present.", stacklevel=2)
             clock = self.graph.clock or SYSTEM
             thread = self.target.thread if self.journal is not None else None
-            if self.journal is not None and thread is None:
-                raise ThreadMissing(
-                    "Checkpointer requires one or more of the following 'configurable' keys: thread_id",
-                    component="graph",
-                    operation="config",
-                )
+            housed(self.graph.name, self.journal, thread, self.options.thread, self.config, self.graph.program.strict)
             run = Run(
                 run_id=clock.token(),
                 thread=thread,
@@ -351,7 +346,9 @@ class Session:
         if self.run.teller is not None:
             broke_off(self.run, None)
         for what, details in self.machine.notices:
-            _log.warning("%s: %s", what.replace("_", " "), details)
+            told = ", ".join(f"{name} {value!r}" for name, value in details.items() if name != "why")
+            why = f": {details['why']}" if "why" in details else ""
+            _log.warning("%s: %s: %s%s", self.graph.name, what.replace("_", " "), told, why)
         if self.nested and self.graph.checkpointer is True:
             leave(self.run.shared, self.machine.ns, self.slot)
         if self.held is None:
@@ -362,10 +359,6 @@ class Session:
             assert self.journal is not None
             self.journal.release(self.held.lease)
         self.held = None
-
-
-class ThreadMissing(ConfigurationError, ValueError):
-    """A journaled run needs a thread."""
 
 
 _DEEPEST = 48

@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from lawful.core.questions import Question
-from lawful.graph.pregel import checked_journal
+from lawful.graph.parts import checked_journal
 from lawful.graph.snapshot import StateSnapshot
 from lawful.journal.port import Journal
 

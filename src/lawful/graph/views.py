@@ -28,6 +28,12 @@ class SubgraphMissing(ConfigurationError, ValueError):
     """A namespace that no subgraph of this graph has."""
 
 
+_UNKEPT = (
+    "No checkpointer set: a graph keeps its threads in a journal, compile(checkpointer=SQLiteJournal('...')), an agent"
+    " in Agent(..., journal='...')"
+)
+
+
 class NoJournal(ConfigurationError, ValueError):
     """The graph was compiled without a journal."""
 
@@ -54,7 +60,7 @@ class Views:
     def journal_of(self) -> Journal:
         """Raises: ValueError (a ConfigurationError) without a journal."""
         if self.checkpointer in (None, True, False):
-            raise NoJournal("No checkpointer set", component="graph", operation="get_state")
+            raise NoJournal(_UNKEPT, component="graph", operation="get_state")
         return self.checkpointer
 
     def acting(self, principal: Principal) -> Self:
@@ -308,7 +314,9 @@ def _run(thread: str) -> Run:
 def _required(target: Target) -> Target:
     if target.thread is None:
         raise ThreadWanted(
-            "A thread_id is needed: {'configurable': {'thread_id': ...}}", component="graph", operation="get_state"
+            "A thread_id is needed: the thread's id alone, or {'configurable': {'thread_id': ...}}",
+            component="graph",
+            operation="get_state",
         )
     return target
 

@@ -224,6 +224,10 @@ def _faults(error: Any) -> str:
 def _adapter(kind: Any) -> Any:
     pydantic = late("pydantic")
     make: Callable[[Any], Any] = pydantic.TypeAdapter
+    if isinstance(kind, str):
+        raise ConfigurationError(
+            f"the form of an answer is a type, not its name {kind!r}", component="models", operation="output"
+        )
     try:
         return make(kind)
     except (pydantic.errors.PydanticUserError, TypeError, NameError) as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from lawful.core.errors import ParsingError, ValidationError, nearest
-from lawful.core.messages import ROLES, Message, coerce
+from lawful.core.message_forms import conversation
+from lawful.core.messages import Message
 from lawful.models.transcript import must_be_closed
 from lawful.models.values import Only, OutputSpec, Request, ToolChoice, ToolSpec
 
@@ -36,10 +37,7 @@ def request_of(
 
 
 def _messages(prompt: Any) -> tuple[Message, ...]:
-    given: list[Any] = list(cast("Sequence[Any]", prompt)) if isinstance(prompt, list | tuple) else [prompt]
-    if isinstance(prompt, tuple) and given and given[0] in ROLES and len(given) == 2:
-        given = [prompt]
-    found = [coerce(message) for message in given]
+    found = conversation(prompt)
     kept = tuple(message for message in found if isinstance(message, Message))
     if len(kept) < len(found):
         raise ParsingError(

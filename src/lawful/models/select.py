@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
@@ -78,6 +78,8 @@ def model(name: str | ChatModel[Any], /, **settings: Any) -> ChatModel[Any]:
         if settings:
             raise _refuse(name.component_id, "a model that is made already takes its settings as config=")
         return name
+    if not isinstance(cast("Any", name), str):
+        raise _refuse(str(name), f"a model is named, as in 'openai:gpt-5' or 'demo', or a ChatModel, not {name!r:.80}")
     if name in ALONE:
         return _alone(name, settings)
     provider, own = split(name)

@@ -62,10 +62,12 @@ def run_sync(pipeline: Pipeline[I, O], value: I, *, env: Any = None) -> Result[O
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(run(pipeline, value, env=env))
-    raise ConfigurationError(
-        "run_sync() inside an event loop would stop it: await run(...)", component="pipeline", operation="run_sync"
-    )
+        pass  # outside of this block, so that no error of a step is told as one that arose in handling another
+    else:
+        raise ConfigurationError(
+            "run_sync() inside an event loop would stop it: await run(...)", component="pipeline", operation="run_sync"
+        )
+    return asyncio.run(run(pipeline, value, env=env))
 
 
 async def started(root: Pipeline[Any, Any], value: Any, scene: Scene) -> Result[Any, Any]:

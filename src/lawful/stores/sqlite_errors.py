@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -24,8 +25,20 @@ def translated(error: sqlite3.Error, path: str, operation: str, component: str =
     elif code in _DAMAGED or "decode to UTF-8" in told:
         kind, message = CorruptRecord, f"{path} is damaged, or not a SQLite database"
     else:
-        kind, message = StoreError, f"SQLite refused to {operation} in {path}"
+        kind, message = StoreError, f"SQLite refused to {operation} in {path}{_place(path, told)}"
     return kind(f"{message} ({told})", component=component, operation=operation, details={"path": path}, cause=error)
+
+
+def _place(path: str, told: str) -> str:
+    """What is wrong with the place of a file that cannot be opened."""
+    if "unable to open" not in told:
+        return ""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        return ": it is a folder"
+    if not os.path.isdir(folder):
+        return f": there is no folder {folder}"
+    return "" if os.access(path if os.path.exists(path) else folder, os.W_OK) else ": it may not be written there"
 
 
 @contextmanager

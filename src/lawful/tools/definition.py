@@ -161,6 +161,8 @@ def tool(
             timeout=timeout,
         )
 
+    if isinstance(fn, str):
+        raise ConfigurationError(f"write @tool(name={fn!r})", component=fn, operation="tool")
     return make if fn is None else make(fn)
 
 

@@ -20,6 +20,11 @@ class Toolset:
 
     def __init__(self, tools: Iterable[Any] = ()) -> None:
         self._tools: dict[str, AnyTool] = {}
+        given: Any = tools
+        if not isinstance(given, Iterable) or isinstance(given, str):
+            raise ConfigurationError(
+                f"tools are given in a list: [...], not {given!r:.80}", component="tools", operation="Toolset"
+            )
         for given in _flat(tools):
             made = as_tool(given)
             if made.name in self._tools:
