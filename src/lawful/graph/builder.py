@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from lawful.core.errors import GraphBuildError, nearest
 from lawful.graph.channels import BinaryOperatorAggregate
-from lawful.graph.command import END, ROOT, START, Command
+from lawful.graph.command import END, ROOT, START
 from lawful.graph.compiled import CompiledStateGraph
 from lawful.graph.effects_in import warn_of_opaque
 from lawful.graph.link import link
 from lawful.graph.migrations import Migration
+from lawful.graph.naming import allowed, check_callable, commanded, name_at, named, names, plain_name, version_of
 from lawful.graph.neighbourly import as_called
 from lawful.graph.parts import (
     BranchSpec,
@@ -26,9 +26,9 @@ from lawful.graph.parts import (
     policies,
     subgraph_of,
 )
-from lawful.graph.pipelines import PipelineNode, is_pipeline, name_as_node
+from lawful.graph.pipelines import PipelineNode, is_pipeline
 from lawful.graph.policies import NO_LIMITS, Limits, timeout_of
-from lawful.graph.signature import hints, name_of, parameters, takes_nothing
+from lawful.graph.signature import hints, name_of, parameters
 from lawful.graph.state import Schema, kind_of, one_channel_a_key, read_schema
 from lawful.graph.validate import check_build
 
@@ -128,7 +128,7 @@ class StateGraph(Generic[S]):
 
         Raises: GraphBuildError for a reserved, forbidden or duplicate name.
         """
-        name, fn = _named(as_called(node), as_called(action))
+        name, fn = named(as_called(node), as_called(action))
         fn = PipelineNode(fn) if is_pipeline(fn) else fn
         self._check_name(name)
         timeout_of(timeout, f"Node {name!r}: timeout")
@@ -144,7 +144,7 @@ class StateGraph(Generic[S]):
                 details={"node": name},
             )
         if graph is None:
-            _check_callable(name, fn)
+            check_callable(name, fn)
         self.nodes[name] = NodeSpec(
             name=name,
             fn=fn,
@@ -156,10 +156,10 @@ class StateGraph(Generic[S]):
             cache=cache_policy,
             timeout=timeout,
             handler=error_handler,
-            destinations=one_or_many(destinations) if destinations is not None else _commanded(fn),
+            destinations=one_or_many(destinations) if destinations is not None else commanded(fn),
             performs=performs,
             spares=spares_siblings,
-            version=_version(version, name),
+            version=version_of(version, name),
         )
         return self
 
@@ -204,7 +204,7 @@ class StateGraph(Generic[S]):
         previous: str | None = None
         for item in nodes:
             name, fn = item if isinstance(item, tuple) else (None, item)  # pyright: ignore[reportUnknownVariableType]
-            name = _plain_name(name) if name is not None else name_of(fn)  # pyright: ignore[reportUnknownArgumentType]
+            name = plain_name(name) if name is not None else name_of(fn)  # pyright: ignore[reportUnknownArgumentType]
             if name in self.nodes:
                 raise GraphBuildError(
                     f"Node names must be unique: node with the name {name!r} already exists.",
@@ -234,9 +234,9 @@ class StateGraph(Generic[S]):
         ``join`` states the rule of a list where a start can be skipped: "all" waits for every one, "activated" for those
         that ran once nothing else can run.
         """
-        end = _name_at(end_key)
+        end = name_at(end_key)
         if isinstance(start_key, (list, tuple)):
-            sources = tuple(_name_at(s) for s in start_key)  # pyright: ignore[reportUnknownVariableType]
+            sources = tuple(name_at(s) for s in start_key)  # pyright: ignore[reportUnknownVariableType]
             if not sources:
                 raise GraphBuildError("A join needs at least one start", component="graph", operation="add_edge")
             if join not in (None, "all", "activated"):
@@ -247,7 +247,7 @@ class StateGraph(Generic[S]):
                 self._check_edge(one, end)
             self.edges.append(EdgeSpec(sources, end, True, join))
             return self
-        start = _name_at(start_key)
+        start = name_at(start_key)
         self._check_edge(start, end)
         self.edges.append(EdgeSpec((start,), end, False, None))
         return self
@@ -271,7 +271,7 @@ class StateGraph(Generic[S]):
         """
         path = as_called(path)
         name = name_of(path)
-        start = _name_at(source)
+        start = name_at(source)
         if any(b.source == start and b.name == name and name != "<lambda>" for b in self.branches):
             raise GraphBuildError(
                 f"Branch with name {name!r} already exists for node {start!r}",
@@ -281,8 +281,8 @@ class StateGraph(Generic[S]):
         mapping: dict[Any, str] | None = None
         if path_map is not None:
             pairs = path_map.items() if isinstance(path_map, Mapping) else ((p, p) for p in path_map)
-            mapping = {k: _name_at(v) for k, v in pairs}
-        literal = tuple(mapping.values()) if mapping is not None else _literal(hints(path).get("return"))
+            mapping = {k: name_at(v) for k, v in pairs}
+        literal = tuple(mapping.values()) if mapping is not None else allowed(hints(path).get("return"))
         self.branches.append(BranchSpec(start, path, name, mapping, literal, self._input_of(path, None)))
         return self
 
@@ -333,7 +333,7 @@ class StateGraph(Generic[S]):
         """
         checked_journal(checkpointer)
         checked_cache(cache)
-        before, after = _names(interrupt_before), _names(interrupt_after)
+        before, after = names(interrupt_before), names(interrupt_after)
         check_build(self, (*before, *after))
         program = link(self, name or self.name or "LangGraph", debug=debug)
         if checkpointer not in (None, False):
@@ -351,65 +351,3 @@ class StateGraph(Generic[S]):
             debug=debug,
             limits=limits or NO_LIMITS,
         )
-
-
-def _commanded(fn: Any) -> tuple[str, ...] | None:
-    """Where a node's ``Command[Literal[...]]`` return annotation says that it may go."""
-    hint = hints(fn).get("return")
-    if get_origin(hint) is Command and get_args(hint):
-        return _literal(get_args(hint)[0])
-    return None
-
-
-def _named(node: Any, action: Any) -> tuple[str, Any]:
-    if isinstance(node, str):
-        if action is None:
-            raise GraphBuildError(f"Node {node!r} needs a callable", component="graph", operation="add_node")
-        return _plain_name(node), action
-    if action is not None:
-        raise GraphBuildError(f"A node's name must be a str, got {node!r:.80}", component="graph", operation="add_node")
-    return (name_as_node(node) if is_pipeline(node) else name_of(node)), node
-
-
-def _check_callable(name: str, fn: Any) -> None:
-    if not callable(fn):
-        raise GraphBuildError(f"Node {name!r} must be callable, got {type(fn).__name__}", component="graph")
-    if takes_nothing(fn):
-        why = f"Node {name!r} takes no argument; a node is called with the state"
-        raise GraphBuildError(why, component="graph", operation="add_node")
-
-
-def _version(version: Any, name: str) -> int:
-    if isinstance(version, int) and not isinstance(version, bool) and version >= 1:
-        return version
-    why = f"Node {name!r}: version is an int of at least 1, got {version!r:.80}"
-    raise GraphBuildError(why, component="graph", operation="add_node")
-
-
-def _plain_name(name: Any) -> str:
-    return str(name.value) if isinstance(name, enum.Enum) else str(name)
-
-
-def _name_at(key: Any) -> str:
-    """A node's name where an edge names it: a str, a str Enum, or the node's own callable."""
-    if isinstance(key, str):
-        return _plain_name(key)
-    if callable(key):
-        return name_of(key)
-    raise GraphBuildError(f"An edge names nodes, got {key!r:.80}", component="graph", operation="add_edge")
-
-
-def _names(given: Sequence[str] | str | None) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) else tuple(map(_plain_name, given))
-
-
-def _literal(hint: Any) -> tuple[str, ...] | None:
-    """The targets that a ``Literal`` (or a list of one) return annotation allows."""
-    if get_origin(hint) in (list, Sequence, tuple) and get_args(hint):
-        hint = get_args(hint)[0]
-    args = get_args(hint)
-    if str(get_origin(hint)) == "typing.Literal" and all(isinstance(a, str) for a in args):
-        return tuple(str(a) for a in args)
-    return None
