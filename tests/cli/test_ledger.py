@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lawful.effects import Ledger
+from lawful.effects import Ledger, Succeeded, Unknown
 from lawful.stores.sqlite import SQLiteJournal
 from lawful.testing.provider import FakeCommand, FakeProvider
 from support.command import Place
@@ -121,6 +121,23 @@ def test_a_freeze_stops_other_processes(place: Place) -> None:
     assert "claimed again" in place.run("ledger", "freeze", "pay*", "--thaw", *DB).out
     Ledger(journal).execute_sync(provider.effect("pay").plan(FakeCommand("order-2")))
     assert provider.calls == 1
+    journal.close()
+
+
+def test_a_quarantine_is_shown_begun_and_ended(place: Place) -> None:
+    assert "No quarantine" in place.run("ledger", "quarantine", *DB).out
+    assert place.run("ledger", "quarantine", "--end", *DB).error == "validation"
+    assert place.run("ledger", "quarantine", "--since", "noon", *DB).error == "validation"
+    begun = place.run("ledger", "quarantine", "--since", "2026-11-30T12:00", "--by", "ada", "--reason", "restored", *DB)
+    assert begun.out.startswith("Since 2026-11-30 12:00:00 UTC nothing is trusted, by ada: restored")
+    assert place.run("ledger", "quarantine", "--json", *DB).json()["since"] == 1796040000.0
+    journal = SQLiteJournal(place.folder / "j.db")
+    provider = FakeProvider(place.folder / "provider.db")
+    outcome = Ledger(journal).execute_sync(provider.effect("pay").plan(FakeCommand("order-3")))
+    assert isinstance(outcome, Unknown)
+    assert "trusted again" in place.run("ledger", "quarantine", "--end", *DB).out
+    assert isinstance(Ledger(journal).execute_sync(provider.effect("pay").plan(FakeCommand("order-4"))), Succeeded)
+    assert provider.applied.get("order-3", 0) == 0
     journal.close()
 
 

@@ -1,19 +1,17 @@
-"""Over PostgreSQL what no kill shows: a worker paused past its lease, a store that is locked, a database from a copy."""
+"""Over PostgreSQL what no kill shows: a worker paused past its lease, a store that is locked, full, closed or down."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lawful.core.errors import StoreError
-from lawful.core.questions import Principal
+from lawful.core.errors import StoreError, StoreFull, StoreLocked
 from lawful.effects import EffectContext, InProgress, Ledger, Succeeded, Unknown
 from lawful.testing.provider import FakeCommand, FakeEffect
 from support.effect_crashes import KINDS, provider_of
@@ -40,15 +38,80 @@ def resolved(ledger: Ledger, effect: FakeEffect) -> Any:
         time.sleep(0.1)
 
 
-@contextmanager
-def locked(pg: PgServer, schema: str) -> Generator[None]:
-    """Nobody else reads or writes operations meanwhile."""
-    import psycopg
+class Trouble:
+    """Ways in which a server takes no writes, begun and ended at any moment."""
 
-    with psycopg.connect(pg.url()) as con:
-        con.execute(f"LOCK TABLE {schema}.operation IN ACCESS EXCLUSIVE MODE".encode())
-        yield
-        con.rollback()
+    def __init__(self, pg: PgServer, schema: str, how: str) -> None:
+        self.pg = pg
+        self.schema = schema
+        self.how = how
+
+    def begin(self) -> None:
+        import psycopg
+
+        schema = self.schema
+        match self.how:
+            case "locked":
+                self._con = psycopg.connect(self.pg.url())
+                self._con.execute(f"LOCK TABLE {schema}.operation IN ACCESS EXCLUSIVE MODE".encode())
+            case "full":
+                raises = "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE='disk_full'"
+                body = f"RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {raises}; END $$"
+                at = f"BEFORE INSERT ON {schema}.event FOR EACH ROW EXECUTE FUNCTION {schema}.no_room()"
+                self.pg.run(f"CREATE FUNCTION {schema}.no_room() {body}", f"CREATE TRIGGER no_room {at}")
+            case "refused":
+                self.pg.run(f"REVOKE INSERT ON {schema}.event FROM {role_of(schema)}")
+            case _:
+                self.pg.stop()
+
+    def end(self) -> None:
+        schema = self.schema
+        match self.how:
+            case "locked":
+                self._con.rollback()
+                self._con.close()
+            case "full":
+                self.pg.run(f"DROP TRIGGER no_room ON {schema}.event", f"DROP FUNCTION {schema}.no_room()")
+            case "refused":
+                self.pg.run(f"GRANT INSERT ON {schema}.event TO {role_of(schema)}")
+            case _:
+                self.pg.start()
+
+
+HOWS = ("locked", "full", "refused", "down")
+RAISED: dict[str, type[StoreError]] = {
+    "locked": StoreLocked,
+    "full": StoreFull,
+    "refused": StoreError,
+    "down": StoreError,
+}
+
+
+def role_of(schema: str) -> str:
+    return f"app_{schema}"
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[PgServer]:
+    """A server of its own, for the others' must not go down."""
+    server = PgServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def app(own: PgServer) -> Callable[..., Any]:
+    """Opens journals on a new schema of that server, as the role that runs graphs."""
+    from lawful.stores.postgres import PostgresJournal, grants
+
+    schema = own.schema()
+    own.run(f"CREATE ROLE {role_of(schema)} LOGIN", *grants(role_of(schema), schema=schema).splitlines())
+
+    def opened(**more: Any) -> PostgresJournal:
+        return PostgresJournal(own.url(user=role_of(schema)), schema=schema, busy_timeout=0.2, **more)
+
+    opened.schema = schema  # pyright: ignore[reportFunctionMemberAccess]
+    return opened
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,74 +148,93 @@ def test_a_worker_that_was_paused_past_its_lease_sends_nothing(
     journal.close()
 
 
-def test_a_locked_store_at_the_claim_sends_nothing(pg: PgServer, schema: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", HOWS)
+def test_a_store_in_trouble_at_the_claim_sends_nothing(own: PgServer, app: Any, how: str, tmp_path: Path) -> None:
     """C13. Ledger: L3, L7"""
-    journal = pg.journal(schema, busy_timeout=0.2)
+    journal = app()
     effect = effect_on(tmp_path, "keyed")
     ledger = Ledger(journal)
     ledger.plan(effect.plan(FakeCommand("warm")))
-    with locked(pg, schema), pytest.raises(StoreError):
-        ledger.execute_sync(effect.plan(ORDER))
+    trouble = Trouble(own, app.schema, how)
+    trouble.begin()
+    try:
+        with pytest.raises(RAISED[how]):
+            ledger.execute_sync(effect.plan(ORDER))
+    finally:
+        trouble.end()
     assert effect.provider.calls == 0
     assert isinstance(ledger.execute_sync(effect.plan(ORDER)), Succeeded)
+    assert effect.provider.applied == {"order-1": 1}
     journal.close()
 
 
-@pytest.mark.parametrize("kind", ["lookup", "neither"])
-def test_an_outcome_that_cannot_be_written_is_kept_in_memory(
-    pg: PgServer, schema: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["same process", "another process"])
+@pytest.mark.parametrize(("how", "kind"), [*((how, "neither") for how in HOWS), ("full", "lookup"), ("down", "keyed")])
+def test_an_outcome_that_cannot_be_written_is_kept_and_written_later(
+    own: PgServer, app: Any, how: str, kind: str, elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C14: the process that has it writes it as soon as the store lets it. Ledger: L7"""
+    """C14: whoever comes next writes it, from memory or from the folder beside; nobody looks, asks or sends. Ledger: L7"""
     monkeypatch.setattr("lawful.effects.drive._PAUSE", 0.001)
-    journal = pg.journal(schema, busy_timeout=0.1)
-    lock = locked(pg, schema)
+    monkeypatch.setattr("lawful.stores.postgres_link._ASK", 0.1)
+    trouble = Trouble(own, app.schema, how)
+    place: dict[str, Any] = {"beside": tmp_path / "beside"} if elsewhere else {}
+    journal = app(**place)
 
-    class Trouble(FakeEffect):
+    class Hit(FakeEffect):
         async def perform(self, command: FakeCommand, ctx: EffectContext) -> str:
             receipt = await super().perform(command, ctx)
-            lock.__enter__()
+            trouble.begin()
             return receipt
 
-    effect = Trouble(provider_of(tmp_path, kind), "pay", None, {"timeout": 5.0})
-    ledger = Ledger(journal)
-    outcome = ledger.execute_sync(effect.plan(ORDER))
+    effect = Hit(provider_of(tmp_path, kind), "pay", None, {"timeout": 5.0})
+    try:
+        outcome = Ledger(journal).execute_sync(effect.plan(ORDER))
+    finally:
+        trouble.end()
     assert isinstance(outcome, Unknown)
     assert "could not be written down" in outcome.reason
-    lock.__exit__(None, None, None)
+    if elsewhere:
+        journal.close()
+        journal = app(**place)
     again = effect_on(tmp_path, kind)
-    assert isinstance(ledger.execute_sync(again.plan(ORDER)), Succeeded)
+    assert isinstance(Ledger(journal).execute_sync(again.plan(ORDER)), Succeeded)
     assert (again.provider.calls, again.provider.looks) == (0, 0)
     assert again.provider.applied == {"order-1": 1}
     journal.close()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_database_from_a_copy_is_trusted_no_more_once_that_is_said(pg: PgServer, kind: str, tmp_path: Path) -> None:
-    """C15: nothing beside a server tells a copy from the journal, so whoever restores it says so. Ledger: L7"""
-    import psycopg
+def test_an_outcome_is_written_over_a_new_connection_where_the_old_one_is_cut(
+    own: PgServer, app: Any, tmp_path: Path
+) -> None:
+    """Nothing is kept for later: the ledger connects again and writes. Ledger: L7"""
 
-    from lawful.stores.postgres import PostgresJournal, setup
+    class Cut(FakeEffect):
+        async def perform(self, command: FakeCommand, ctx: EffectContext) -> str:
+            receipt = await super().perform(command, ctx)
+            own.run(
+                f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename='{role_of(app.schema)}'"
+            )
+            return receipt
 
-    old, new = f"old_{kind}_{os.getpid()}", f"new_{kind}_{os.getpid()}"
-    admin = psycopg.connect(pg.url(), autocommit=True)
-    admin.execute(f"CREATE DATABASE {new}".encode())
-    setup(pg.url(database=new))
-    journal = PostgresJournal(pg.url(database=new))
-    assert isinstance(Ledger(journal).execute_sync(effect_on(tmp_path, kind).plan(FakeCommand("order-0"))), Succeeded)
+    journal = app()
+    effect = Cut(provider_of(tmp_path, "neither"), "pay", None, {"timeout": 5.0})
+    assert isinstance(Ledger(journal).execute_sync(effect.plan(ORDER)), Succeeded)
+    assert effect.provider.applied == {"order-1": 1}
     journal.close()
-    copied = time.time()
-    admin.execute(f"CREATE DATABASE {old} TEMPLATE {new}".encode())
-    journal = PostgresJournal(pg.url(database=new))
-    assert isinstance(Ledger(journal).execute_sync(effect_on(tmp_path, kind).plan(ORDER)), Succeeded)
+
+
+def test_a_server_that_cuts_long_statements_off_sends_nothing(own: PgServer, tmp_path: Path) -> None:
+    """C13, by the server's statement_timeout. Ledger: L3"""
+    from lawful.stores.postgres import PostgresJournal
+
+    schema = own.schema()
+    url = f"{own.url()}&options=-c%20statement_timeout%3D150"
+    journal = PostgresJournal(url, schema=schema, busy_timeout=20.0)
+    effect = effect_on(tmp_path, "neither")
+    trouble = Trouble(own, schema, "locked")
+    trouble.begin()
+    with pytest.raises(StoreLocked):
+        Ledger(journal).execute_sync(effect.plan(ORDER))
+    trouble.end()
+    assert effect.provider.calls == 0
     journal.close()
-    restored = PostgresJournal(pg.url(database=old))
-    ledger = Ledger(restored)
-    ledger.quarantine(since=copied, by=Principal("ops"), reason="restored from the copy of noon")
-    outcome = ledger.execute_sync(effect_on(tmp_path, kind).plan(ORDER))
-    assert isinstance(outcome, Unknown if kind == "neither" else Succeeded), outcome
-    assert isinstance(ledger.execute_sync(effect_on(tmp_path, kind).plan(FakeCommand("order-0"))), Succeeded)
-    assert provider_of(tmp_path, kind).applied == {"order-0": 1, "order-1": 1}
-    restored.close()
-    for name in (old, new):
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
-    admin.close()

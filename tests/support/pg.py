@@ -69,7 +69,7 @@ def missing() -> str:
     return ""
 
 
-def _unprivileged() -> dict[str, Any]:
+def unprivileged() -> dict[str, Any]:
     """Arguments of Popen that make a child run as nobody in particular, if we are root."""
     if os.geteuid() != 0:
         return {}
@@ -81,7 +81,7 @@ def _unprivileged() -> dict[str, Any]:
 
 
 def _given_away(folder: Path) -> None:
-    who = _unprivileged()
+    who = unprivileged()
     if who:
         os.chown(folder, who["user"], who["group"])
 
@@ -100,7 +100,7 @@ class PgServer:
         self._process: subprocess.Popen[Any] | None = None
         data = self.folder / "data"
         command = [self.programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-        made = subprocess.run([*command, "--locale=C"], capture_output=True, text=True, cwd="/", **_unprivileged())
+        made = subprocess.run([*command, "--locale=C"], capture_output=True, text=True, cwd="/", **unprivileged())
         assert made.returncode == 0, made.stderr
         with (data / "postgresql.conf").open("a") as file:
             file.write(_CONFIG)
@@ -110,7 +110,7 @@ class PgServer:
         """The programs, copied where an unprivileged user may run them if they are not where one can."""
         try:
             subprocess.run(
-                [found / "postgres", "--version"], capture_output=True, check=True, cwd="/", **_unprivileged()
+                [found / "postgres", "--version"], capture_output=True, check=True, cwd="/", **unprivileged()
             )
         except (PermissionError, FileNotFoundError, subprocess.CalledProcessError):
             package = found.parent.parent
@@ -128,7 +128,7 @@ class PgServer:
         command = [self.programs / "postgres", "-D", self.folder / "data", "-k", self.folder]
         with (self.folder / "log").open("ab") as log:
             process: subprocess.Popen[Any] = subprocess.Popen(
-                command, stdout=log, stderr=log, cwd="/", **_unprivileged()
+                command, stdout=log, stderr=log, cwd="/", **unprivileged()
             )
         self._process = process
         until = time.monotonic() + 30
@@ -245,7 +245,7 @@ class Pooler:
         )
         command = [pgbouncer() or "", folder / "ini"]
         self._process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **_unprivileged()
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **unprivileged()
         )
         until = time.monotonic() + 10
         while not (folder / f".s.PGSQL.{self.port}").exists():

@@ -1,4 +1,4 @@
-"""The verbs `ledger` and `policy`: operations listed, explained, settled, verified, frozen and exported; rules compared."""
+"""The verbs `ledger` and `policy`: operations listed, explained, settled, verified, frozen, doubted and exported."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from lawful.effects.audit import Head
 from lawful.effects.compare import Comparison
 from lawful.effects.events import DidNotHappen, GiveUp, Happened, Ruling
 from lawful.effects.log import read_events
+from lawful.effects.marks import quarantine
 from lawful.effects.outcomes import InProgress, Unknown
 from lawful.effects.policy import Policy
 from lawful.effects.states import Unplanned
@@ -175,6 +177,34 @@ def _freeze(book: Ledger, args: Namespace) -> int:
     return DONE
 
 
+def _quarantine(book: Ledger, args: Namespace) -> int:
+    if args.end:
+        if not book.end_quarantine():
+            raise ValidationError("there is no quarantine to end", component="cli")
+        say("What is planned from now on is trusted again; what was made unknown stays so.")
+        return DONE
+    if args.since is not None:
+        book.quarantine(since=_moment(args.since), by=Principal(who(args.by)), reason=args.reason)
+    held = book.journal.read(quarantine)
+    if args.json:
+        console.as_json(held)
+    elif held is None:
+        say("No quarantine.")
+    else:
+        say(f"Since {console.when(held.since)} UTC nothing is trusted, by {held.by}: {held.reason}")
+        say("What has not ended, or is planned anew, is looked up before anything is sent. --end ends it.")
+    return DONE
+
+
+def _moment(text: str) -> float:
+    """Seconds since 1970 UTC. Raises: ValidationError, for what is no moment."""
+    try:
+        told = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValidationError(f"{text!r} is no moment such as 2026-11-30T12:00", component="cli") from error
+    return (told if told.tzinfo is not None else told.replace(tzinfo=UTC)).timestamp()
+
+
 def _export(book: Ledger, args: Namespace) -> int:
     out = sys.stdout.buffer
     if args.heads:
@@ -197,6 +227,7 @@ _VERBS: dict[str, Callable[[Ledger, Namespace], int]] = {
     "resolve": _resolve,
     "verify": _verify,
     "freeze": _freeze,
+    "quarantine": _quarantine,
     "export": _export,
 }
 

@@ -31,6 +31,7 @@ from lawful.effects.reconciling import settle_unknown
 from lawful.effects.spool import Spool
 from lawful.effects.states import OPEN as OPEN_STATES
 from lawful.effects.steps import Kit
+from lawful.journal.beside import sealer_of
 from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import Operation
 
@@ -64,7 +65,7 @@ class Ledger(Authority):
         self._policy = policy
         self._effects = {effect.tool: effect for effect in effects}
         who = claimant or presence(journal, clock).claimant
-        kept = Spool(spool) if spool is not None else None
+        kept = Spool(spool, sealer_of(journal)) if spool is not None else None
         self.kit = Kit(journal, clock, policy, who, performs=performs, spool=kept)
 
     def worker(self) -> Ledger:

@@ -43,7 +43,7 @@ from lawful.effects.spool import Spooled
 from lawful.effects.states import State
 from lawful.effects.steps import Call, Do, Kit, Look, Steps
 from lawful.effects.telling import outcome_of
-from lawful.effects.witness import witness_of
+from lawful.effects.witness import Looked, Newest, witness_of
 from lawful.journal.port import EffectTx
 
 C = TypeVar("C")
@@ -159,25 +159,29 @@ def _begin(
     who = kit.claimant()
     own = intent.effect.judge(intent.command)
     witness = witness_of(kit.journal)
-    number = 0
-    if witness is not None:
-        witness.look(kit.journal, kit.clock)
+    looked: Looked | None = None
+    claimed: Newest | None = None
 
     def work(tx: EffectTx) -> tuple[State, Move]:
-        nonlocal number
-        number, now = 0, tx.now()
+        nonlocal looked, claimed
+        claimed, now = None, tx.now()
+        looked = witness.look(kit.journal, tx, kit.clock, looked.lost if looked is not None else None)
+        if looked is not None and not looked.sure:
+            return st.Unplanned(), Settled()
         state = doubted(tx, record.op_id, _joined(tx, record))
         totals = totals_of(tx, rules, record, now) if rules.reads else None
         events, move = claim(state, rules, own, who, now, totals, present)
         if isinstance(move, (Taken, Unread)) and (why := _barred(kit, tx, record)) is not None:
             return state, Held(why)
-        if isinstance(move, Taken) and witness is not None:
-            number = witness.count(tx)
-        return write(tx, state, events), move
+        state = write(tx, state, events)
+        if isinstance(move, Taken):
+            claimed = witness.claimed(tx, record.op_id)
+        return state, move
 
     begun = kit.journal.transact(work)
-    if witness is not None and number:
-        witness.note(number)
+    if looked is not None and not looked.sure:
+        begun = kit.journal.transact(work)
+    witness.committed(looked, claimed)
     return begun
 
 

@@ -14,7 +14,10 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import Struct
 
+from lawful.core.errors import CannotDecrypt
 from lawful.effects.moves import Reply
+from lawful.journal.beside import base_of, beside, sealer_of
+from lawful.journal.cipher import Sealer
 from lawful.journal.port import Journal
 
 
@@ -33,10 +36,12 @@ _decoder = msgspec.json.Decoder(Spooled)
 class Spool:
     """One scope's outcomes that are still to be written down; safe to use from any thread and process.
 
-    ``folder`` is made when it is first needed; None keeps them in memory alone, for a store without a file.
+    ``folder`` is made when it is first needed; None keeps them in memory alone, for a store without a place. With
+    ``sealer`` the files are as encrypted as the journal is.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+    def __init__(self, folder: str | os.PathLike[str] | None, sealer: Sealer | None = None) -> None:
+        self._sealer = sealer
         self.folder = Path(folder) if folder is not None else None
         self._lock = threading.Lock()
         self._held: dict[str, Spooled] = {}
@@ -50,7 +55,8 @@ class Spool:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            _written(self.folder / name, msgspec.json.encode(what))
+            data = msgspec.json.encode(what)
+            _written(self.folder / name, data if self._sealer is None else self._sealer.seal(data, "spool", name))
         except OSError:
             return  # as full as the journal's disk: it is in memory, and as if we had died here otherwise
 
@@ -60,7 +66,7 @@ class Spool:
             found = dict(self._held)
         if self.folder is not None and self.folder.is_dir():
             for path in self.folder.glob("*.json"):
-                told = _read(path)
+                told = self._read(path)
                 if told is not None:
                     found[path.name] = told
         return tuple(each for each in found.values() if each.scope == scope)
@@ -68,6 +74,13 @@ class Spool:
     def of(self, scope: str, op_id: str) -> tuple[Spooled, ...]:
         """What is kept of one operation."""
         return tuple(each for each in self.all(scope) if each.op_id == op_id)
+
+    def _read(self, path: Path) -> Spooled | None:
+        try:
+            data = path.read_bytes()
+            return _decoder.decode(data if self._sealer is None else self._sealer.open(data, "spool", path.name))
+        except (OSError, msgspec.MsgspecError, CannotDecrypt):
+            return None  # taken by another process meanwhile, or not ours
 
     def drop(self, done: Iterable[Spooled]) -> None:
         """Forget what has been written down."""
@@ -99,23 +112,16 @@ def _written(path: Path, data: bytes) -> None:
         raise
 
 
-def _read(path: Path) -> Spooled | None:
-    try:
-        return _decoder.decode(path.read_bytes())
-    except (OSError, msgspec.MsgspecError):
-        return None  # taken by another process meanwhile, or not ours
-
-
 _spools: WeakKeyDictionary[Any, Spool] = WeakKeyDictionary()
 _spools_lock = threading.Lock()
 
 
 def spool_of(journal: Journal) -> Spool:
-    """The spool of a journal: the folder ``path-spool`` where the journal is a file, else this process's memory."""
+    """The spool of a journal: the folder beside it, named as it is with ``-spool``, else this process's memory."""
+    sealer, start = sealer_of(journal), beside(journal)
+    kept: Any = sealer if sealer is not None else base_of(journal)
     with _spools_lock:
-        found = _spools.get(journal)
+        found = _spools.get(kept)
         if found is None:
-            path = getattr(journal, "path", None)
-            file = isinstance(path, str) and path not in ("", ":memory:")
-            found = _spools[journal] = Spool(f"{path}-spool" if file else None)
+            found = _spools[kept] = Spool(f"{start}-spool" if start is not None else None, sealer)
         return found

@@ -33,7 +33,7 @@ class Cipher(Protocol):
 class Sealer:
     """Puts bytes into envelopes and takes them out: a byte that no msgpack begins with, a version, the key's id, the rest."""
 
-    __slots__ = ("_cipher", "_plain")
+    __slots__ = ("__weakref__", "_cipher", "_plain")
 
     def __init__(self, cipher: Cipher, *, plain: bool) -> None:
         self._cipher = cipher

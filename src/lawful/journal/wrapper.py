@@ -124,6 +124,11 @@ class EffectTxWrapper:
     def __init__(self, tx: EffectTx) -> None:
         self._tx = tx
 
+    @property
+    def inner(self) -> EffectTx:
+        """The transaction beneath."""
+        return self._tx
+
     def now(self) -> float:
         return self._tx.now()
 

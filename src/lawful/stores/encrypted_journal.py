@@ -66,6 +66,11 @@ class EncryptedJournal(JournalWrapper):
             handle._open(self.inner.scoped(scope), self._sealer, self._handles)
         return handle
 
+    @property
+    def sealer(self) -> Sealer:
+        """What encrypts: for what is kept beside the journal, too."""
+        return self._sealer
+
     # Threads.
 
     def commit(self, batch: Batch) -> None:

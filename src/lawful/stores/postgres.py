@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from lawful.core.clock import Clock
-from lawful.core.errors import ConfigurationError
+from lawful.core.errors import ConfigurationError, StoreError
 from lawful.journal.checks import (
     check_batch,
     check_before,
@@ -44,6 +46,9 @@ class PostgresJournal:
     crash of a server may then lose its last moments (never halves of them); what asks to be durable waits even so, as
     effects always do. ``schema`` is where the tables are. A fork is safe: the child makes connections of its own.
 
+    ``beside`` is a folder on this machine that outlives the process: outcomes of effects that the database would not take
+    are kept there, and the newest claim, by which an older copy of the database is noticed.
+
     Raises: ConfigurationError, NewerSchema, StoreError.
     """
 
@@ -59,6 +64,7 @@ class PostgresJournal:
         busy_timeout: float = 5.0,
         prepare: bool = False,
         clock: Clock | None = None,
+        beside: str | os.PathLike[str] | None = None,
     ) -> None:
         for name, number in (("writers", writers), ("readers", readers)):
             if number < 1:
@@ -67,10 +73,14 @@ class PostgresJournal:
                 )
         server = Server(url, check_schema(schema), busy_timeout=busy_timeout, prepare=prepare, safe=power_safe)
         scope = _check_scope(scope)
-        self._open(scope, Pool(server, writers=writers, readers=readers, clock=clock), {})
+        start = os.path.join(beside, f"{quote(server.database, safe='')}-{schema}") if beside is not None else None
+        self._open(scope, Pool(server, writers=writers, readers=readers, clock=clock), {}, start)
+        if beside is not None:
+            _made(beside)
 
-    def _open(self, scope: str, store: Pool, handles: dict[str, PostgresJournal]) -> None:
+    def _open(self, scope: str, store: Pool, handles: dict[str, PostgresJournal], beside: str | None) -> None:
         self._scope = scope
+        self._beside = beside
         self._store = store
         self._handles = handles
         handles[scope] = self
@@ -79,6 +89,21 @@ class PostgresJournal:
     def place(self) -> str:
         """The server, database and schema, for people; without user and password."""
         return self._store.server.place
+
+    @property
+    def beside(self) -> str | None:
+        """What the names of this machine's files begin with; None where no folder was given for them."""
+        return self._beside
+
+    @property
+    def identity(self) -> str:
+        """What tells the database from a copy of it, as the newest connection has seen it."""
+        return self._store.server.identity
+
+    @property
+    def sessions(self) -> int:
+        """How many connections have been made."""
+        return self._store.server.sessions
 
     @property
     def scope(self) -> str:
@@ -96,7 +121,7 @@ class PostgresJournal:
         handle = self._handles.get(scope)
         if handle is None:
             handle = PostgresJournal.__new__(PostgresJournal)
-            handle._open(_check_scope(scope), self._store, self._handles)
+            handle._open(_check_scope(scope), self._store, self._handles, self._beside)
         return handle
 
     # Threads.
@@ -216,6 +241,17 @@ class PostgresJournal:
 
     def close(self) -> None:
         self._store.close()
+
+
+def _made(folder: str | os.PathLike[str]) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"beside={os.fspath(folder)!r} cannot be used: {error.strerror or error}",
+            component="journal",
+            operation="open",
+        ) from error
 
 
 def _check_scope(scope: str) -> str:

@@ -12,6 +12,7 @@ from lawful.core.errors import ConfigurationError, StoreError
 from lawful.core.lazy import TYPE_CHECKING, late
 from lawful.journal.checks import closed
 from lawful.stores.postgres_errors import aborted, is_lost, unknown_outcome
+from lawful.stores.postgres_identity import identity
 from lawful.stores.postgres_schema import JOURNAL, Kind, check_version
 
 if TYPE_CHECKING:
@@ -58,19 +59,27 @@ class Server:
         self.busy_timeout = busy_timeout
         self.place = f"{given.get('host', 'local')}:{given.get('port', 5432)}/{given.get('dbname', '')} schema {schema}"
         """For people; never holds a password."""
+        self.database = str(given.get("dbname", ""))
         self._texts: dict[str, bytes] = {}
         lock = max(1, int(busy_timeout * 1000))
         self._limits = f"SET LOCAL lock_timeout={lock}; SET LOCAL idle_in_transaction_session_timeout={_STUCK}; "
         self._safe = safe
+        self.sessions = 0
+        """How many connections have been made."""
+        self.identity = ""
+        """What the database was told to be by the newest of them; "" before, and where the role may not ask."""
 
     def connect(self) -> psycopg.Connection[Any]:
         """A new connection to tables of this version. Raises: psycopg.Error, NewerSchema, StoreError."""
         con = psycopg.connect(self._given, autocommit=True, prepare_threshold=self._threshold)
         try:
             check_version(con, self.schema, self.place, self._kind)
+            if self._kind is JOURNAL:
+                self.identity = identity(con, self.schema) or self.identity
         except BaseException:
             con.close()
             raise
+        self.sessions += 1
         return con
 
     def text(self, statement: str) -> bytes:

@@ -96,6 +96,11 @@ class SQLiteJournal:
         return self._writer.path
 
     @property
+    def beside(self) -> str | None:
+        """What the names of files beside it begin with; None in memory."""
+        return self.path if self.path not in ("", ":memory:") else None
+
+    @property
     def scope(self) -> str:
         return self._scope
 
