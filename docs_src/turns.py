@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lawful import Agent, MemoryJournal, tool
+from lawful import Agent, Done, MemoryJournal, tool
 from lawful.agents import TurnOpen, Turns
 from lawful.core.errors import NetworkError
 from lawful.core.messages import ToolCall
@@ -27,11 +27,11 @@ try:
     turns.run_sync("ada", "And what is the time?")
 except TurnOpen as error:
     print(error.details["thread"].startswith("ada:"), "is unfinished")
-print(turns.resume_sync("ada"))
+print(turns.resume_sync("ada") == Done("Take the 9:04."))
 print(list(journal.threads()), turns.book("ada").unfinished)
 
 # prints: looked once
 # prints: Failed
 # prints: True is unfinished
-# prints: Done(state='Take the 9:04.', thread='...
+# prints: True
 # prints: [] ()

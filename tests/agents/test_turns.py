@@ -247,7 +247,7 @@ def test_a_deletion_that_a_crash_cut_short_is_made_up_for(journal: Any, monkeypa
     def dies(self: object, thread: str) -> None:
         raise KeyboardInterrupt
 
-    kind: Any = type(journal)
+    kind = MemoryJournal if isinstance(journal, MemoryJournal) else SQLiteJournal
 
     with monkeypatch.context() as patch:
         patch.setattr(kind, "delete_thread", dies)
