@@ -34,6 +34,8 @@ def test_each_claim_of_the_comparison_links_a_test_that_exists() -> None:
         tests = [found for found in LINK.finditer(ours) if found[1].startswith("../tests/")]
         assert tests, f"{name}: no test is linked"
         assert len(peers) == 2
+        for peer in peers:
+            assert "](" in peer or "measured" in peer, f"{name}: {peer} has no evidence"
         for found in tests:
             path = ROOT / "docs" / found[1]
             assert path.is_file(), found[1]
