@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,14 @@ from lawful.graph import START, StateGraph, interrupt
 from lawful.journal.leases import owner_of
 from lawful.journal.port import Journal
 from lawful.journal.records import Busy
+from lawful.stores.encrypted_journal import EncryptedJournal
+from lawful.stores.encrypted_store import EncryptedStore
 from lawful.stores.sqlite import SQLiteJournal
+from lawful.stores.sqlite_store import SQLiteStore
+from support.ciphers import TestCipher
 from support.command import Place
 from support.pausing import Log
+from support.tree import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -101,6 +107,37 @@ def test_a_thread_on_which_a_run_is_under_way_is_not_deleted(place: Place) -> No
     assert place.run("delete", "a", "--db", "j.db", "--yes").code == 0
     with closing(SQLiteJournal(place.folder / "j.db")) as journal:
         assert not isinstance(journal.acquire("a", owner_of("run"), 30), Busy)
+
+
+KEYS = """
+from support.ciphers import TestCipher
+old = TestCipher({"k1": b"a" * 32}, "k1")
+both = TestCipher({"k1": b"a" * 32, "k2": b"b" * 32}, "k2")
+no_cipher = 7
+"""
+
+
+def test_rekey_gives_journal_and_store_the_current_key(tmp_path: Path) -> None:
+    """Rows: S1-K08."""
+    place = Place(tmp_path)
+    (tmp_path / "keys.py").write_text(KEYS)
+    old = TestCipher({"k1": b"a" * 32}, "k1")
+    with closing(SQLiteJournal(tmp_path / "j.db")) as journal, SQLiteStore(tmp_path / "s.db") as store:
+        graph(EncryptedJournal(journal, old)).invoke({"log": []}, thread="a")
+        EncryptedStore(store, old).put(("n",), "k", {"text": "a"})
+        store.put(("n",), "plain", {"text": "b"})
+    paths = os.pathsep.join(str(ROOT / part) for part in ("src", "tests"))
+    for wrong in (("keys:no_cipher", "--journal", "j.db"), ("keys:both",), ("keys:bth", "--journal", "j.db")):
+        assert place.run("rekey", *wrong, PYTHONPATH=paths).code == 1
+    words = ("rekey", "keys:both", "--journal", "j.db", "--store", "s.db")
+    refused = place.run(*words, PYTHONPATH=paths)
+    assert (refused.code, "not encrypted" in refused.err) == (1, True)
+    done = place.run(*words, "--plain", "--json", PYTHONPATH=paths)
+    assert done.json() == {"journal": 0, "store": 2}
+    new = TestCipher({"k2": b"b" * 32}, "k2")
+    with closing(SQLiteJournal(tmp_path / "j.db")) as journal, SQLiteStore(tmp_path / "s.db") as store:
+        assert graph(EncryptedJournal(journal, new)).get_state("a").next == ("ask",)
+        assert [item.value for item in EncryptedStore(store, new).search(("n",))] == [{"text": "b"}, {"text": "a"}]
 
 
 def test_copy_makes_a_thread_that_goes_on_by_itself(place: Place) -> None:

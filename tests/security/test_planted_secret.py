@@ -6,6 +6,8 @@ import json
 import logging
 import os
 from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -13,7 +15,10 @@ import pytest
 from lawful import START, Runtime, Secret, StateGraph, interrupt, untracked
 from lawful.core.errors import ConfigurationError, Failure, ValidationError
 from lawful.effects import Natural, effect
-from lawful.graph import get_stream_writer
+from lawful.graph import CachePolicy, get_stream_writer
+from lawful.stores import MemoryStore, SQLiteCache
+from lawful.stores.store_port import Store
+from lawful.stores.store_records import PutOp
 from support.graphs import Drive, on
 from support.places import Place
 
@@ -218,6 +223,55 @@ def test_a_long_term_store_refuses_it(place: Place) -> None:
     assert store.search(()) == []
     assert _all_that_can_be_seen(place) == []
     assert secret.reveal() == planted
+
+
+def test_a_store_with_an_index_embeds_and_keeps_none_of_it(place: Place) -> None:
+    """The embedder, somebody else's as a rule, is not handed it either. Rows: S1-084, S1-K12."""
+    secret, handed = Secret(planted), list[str]()
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        handed.extend(texts)
+        return [[1.0, 0.0]] * len(texts)
+
+    if place.kind == "memory":
+        store: Store = MemoryStore(index={"dims": 2, "embed": embed})
+    else:
+        store = place.store(index={"dims": 2, "embed": embed})
+    for value in ({"k": secret}, {"k": f"<{secret.reveal()}>"}):
+        with pytest.raises(ValidationError):
+            store.batch([PutOp(("a",), "fine", {"k": "fine"}), PutOp(("a",), "k", value)])
+    assert handed == []
+    assert store.search(()) == []
+    assert _all_that_can_be_seen(place) == []
+
+
+def test_a_cached_result_refuses_it(place: Place, drive: Drive, tmp_path: Path) -> None:
+    """Nothing is kept of a node whose result holds it, or whose input does. Rows: S1-084."""
+    secret = Secret(planted)
+    folder = tmp_path / "caches"
+    folder.mkdir()
+
+    def leak(state: State) -> State:
+        return {"client": {"key": secret}, "step": "used"}
+
+    def tell(state: State) -> State:
+        return {"kept": secret.reveal()}
+
+    def plain(state: State) -> State:
+        return {"kept": "seen in the cache"}
+
+    with closing(SQLiteCache(folder / "cache.db")) as cache:
+        for body in (leak, tell, plain):
+            builder: Any = StateGraph(State).add_edge(START, "node")
+            builder.add_node("node", drive.node(body), cache_policy=CachePolicy(scope="shared"))
+            graph = builder.compile(checkpointer=place.journal(), cache=cache)
+            for thread in ("t", "u"):
+                with suppress(ValidationError):
+                    drive.invoke(graph, {"step": "in"}, on(f"{body.__name__}-{thread}"))
+        assert _all_that_can_be_seen(place) == []
+        files = [file.read_bytes() for file in folder.iterdir()]
+        assert any(b"seen in the cache" in data for data in files)
+        assert not any(planted.encode() in data for data in files)
 
 
 def test_a_stored_key_declared_as_secret_is_refused_before_anything_runs(place: Place) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from lawful.core.clock import FixedClock
-from lawful.core.errors import ConfigurationError, CorruptRecord, NewerSchema, StoreError
+from lawful.core.errors import CannotDecrypt, ConfigurationError, CorruptRecord, NewerSchema, StoreError
 from lawful.journal.cache_port import Cache
-from lawful.stores import MemoryCache, SQLiteCache, SQLiteJournal
+from lawful.stores import EncryptedCache, MemoryCache, SQLiteCache, SQLiteJournal
+from support.ciphers import TestCipher
 
 pytestmark = pytest.mark.unit
 
@@ -26,10 +27,13 @@ def clock() -> FixedClock:
     return FixedClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "encrypted"])
 def cache(request: pytest.FixtureRequest, tmp_path: Path, clock: FixedClock) -> Iterator[Cache]:
     if request.param == "memory":
         yield MemoryCache(clock=clock)
+        return
+    if request.param == "encrypted":
+        yield EncryptedCache(MemoryCache(clock=clock), TestCipher({"k1": b"a" * 32}, "k1"))
         return
     made = SQLiteCache(tmp_path / "cache.db", clock=clock)
     yield made
@@ -148,6 +152,31 @@ def test_a_damaged_entry_is_told(tmp_path: Path, change: str) -> None:
     cache.clear([NS])
     assert cache.get([(NS, "a")]) == {}
     cache.close()
+
+
+def test_an_encrypted_result_is_bound_to_its_key_and_a_lost_key_forgets_it(tmp_path: Path) -> None:
+    """No byte of it in the file; moved or changed it is told; of a key that is gone, or plain, it is as if never kept.
+
+    Rows: S1-K08
+    """
+    keys = {"k1": b"a" * 32, "k2": b"b" * 32}
+    beneath = SQLiteCache(tmp_path / "cache.db")
+    cache = EncryptedCache(beneath, TestCipher(keys, "k1"))
+    text = b"a result that nobody should read"
+    cache.set({(NS, "a"): (text, None), (NS, "b"): (b"other", None)})
+    assert not any(text in file.read_bytes() for file in tmp_path.iterdir())
+    assert cache.get([(NS, "a")]) == {(NS, "a"): text}
+    assert cache.blocking is True
+    assert EncryptedCache(beneath, TestCipher(keys, "k2")).get([(NS, "a")]) == {(NS, "a"): text}
+    assert EncryptedCache(beneath, TestCipher({"k2": keys["k2"]}, "k2")).get([(NS, "a"), (NS, "b")]) == {}
+    beneath.set({(NS, "plain"): (text, None)})
+    assert cache.get([(NS, "plain")]) == {}
+    beneath.set({(NS, "b"): (beneath.get([(NS, "a")])[NS, "a"], None)})
+    with pytest.raises(CannotDecrypt, match=r"'node'.*clear_cache"):
+        cache.get([(NS, "b")])
+    cache.clear([NS])
+    assert cache.get([(NS, "b")]) == {}
+    beneath.close()
 
 
 def test_a_closed_cache_says_so(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What tests of cached nodes share: both caches, a node that counts its calls, a graph of one such node."""
+"""What tests of cached nodes share: caches of each kind, a node that counts its calls, a graph of one such node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from lawful.graph import START, CachePolicy, StateGraph
 from lawful.journal.cache_port import Cache
-from lawful.stores import MemoryCache, SQLiteCache
+from lawful.stores import EncryptedCache, MemoryCache, SQLiteCache
+from support.ciphers import TestCipher
 from support.graphs import Drive, concat
 from support.pausing import Calls
 
@@ -20,10 +21,13 @@ class State(TypedDict, total=False):
     n: int
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "encrypted"])
 def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cache]:
     if request.param == "memory":
         yield MemoryCache()
+        return
+    if request.param == "encrypted":
+        yield EncryptedCache(MemoryCache(), TestCipher({"k1": b"a" * 32}, "k1"))
         return
     made = SQLiteCache(tmp_path / "cache.db")
     yield made

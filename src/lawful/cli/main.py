@@ -21,6 +21,8 @@ from lawful.cli.mcp import words as mcp_words
 from lawful.cli.neighbour_words import neighbour_words
 from lawful.cli.passages import ask, index
 from lawful.cli.passages import words as passage_words
+from lawful.cli.rekeying import rekey
+from lawful.cli.rekeying import words as rekey_words
 from lawful.cli.retention import copy, delete, prune
 from lawful.cli.retention import words as retention_words
 from lawful.cli.run import answer, recover
@@ -102,6 +104,7 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     mcp_words(verbs.add_parser("mcp", help="serve tools by MCP; look at and accept servers", allow_abbrev=False))
     neighbour_words(verbs)
     retention_words(verbs)
+    rekey_words(verbs)
     return top, tuple(verbs.choices)
 
 
@@ -195,6 +198,7 @@ _VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
     "prune": prune,
     "delete": delete,
     "copy": copy,
+    "rekey": rekey,
     "index": index,
     "ask": ask,
     "mcp": mcp,

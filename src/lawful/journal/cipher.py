@@ -49,6 +49,16 @@ class Sealer:
             )
         return SEALED + bytes((_VERSION, len(name))) + name + sealed
 
+    @property
+    def mark(self) -> bytes:
+        """How everything begins that is sealed from now on: with the cipher's current key."""
+        sealed = self.seal(b"", "mark")
+        return sealed[: 3 + sealed[2]]
+
+    def anew(self, data: bytes, *place: Part) -> bytes:
+        """The same in an envelope of the current key. Raises: CannotDecrypt."""
+        return self.seal(self.open(data, *place), *place)
+
     def open(self, data: bytes, *place: Part) -> bytes:
         """What was sealed. Raises: CannotDecrypt, which carries the bytes and says why; `where` is added by the caller."""
         if data[:1] != SEALED:

@@ -5,6 +5,7 @@ from lawful.core.lazy import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lawful.stores.aes_gcm import AESGCM as AESGCM
+    from lawful.stores.encrypted_cache import EncryptedCache as EncryptedCache
     from lawful.stores.encrypted_journal import EncryptedJournal as EncryptedJournal
     from lawful.stores.encrypted_store import EncryptedStore as EncryptedStore
     from lawful.stores.memory_cache import MemoryCache as MemoryCache
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AESGCM": "lawful.stores.aes_gcm",
+    "EncryptedCache": "lawful.stores.encrypted_cache",
     "EncryptedJournal": "lawful.stores.encrypted_journal",
     "EncryptedStore": "lawful.stores.encrypted_store",
     "MemoryCache": "lawful.stores.memory_cache",
@@ -31,6 +33,7 @@ _WHERE = {
 }
 __all__ = [
     "AESGCM",
+    "EncryptedCache",
     "EncryptedJournal",
     "EncryptedStore",
     "MemoryCache",

@@ -51,6 +51,22 @@ def _place(event: EffectEvent) -> tuple[Part, ...]:
     return ("event", event.op_id, event.seq, event.kind, event.digest)
 
 
+def event_anew(sealer: Sealer, scope: str, event: EffectEvent) -> EffectEvent:
+    """The event, sealed with the current key. Raises: CannotDecrypt."""
+    try:
+        return replace(event, blob=sealer.anew(event.blob, scope, *_place(event)))
+    except CannotDecrypt as error:
+        raise _told(error, f"event {event.seq} of operation {event.op_id!r}", event.op_id) from error.__cause__
+
+
+def mark_anew(sealer: Sealer, scope: str, name: str, value: bytes, *place: Part) -> bytes:
+    """The value of a mark, sealed with the current key. Raises: CannotDecrypt."""
+    try:
+        return sealer.anew(value, scope, *(place or ("mark", name)))
+    except CannotDecrypt as error:
+        raise _told(error, f"mark {name!r}", name) from error.__cause__
+
+
 def _told(error: CannotDecrypt, what: str, name: str) -> CannotDecrypt:
     found = CannotDecrypt(
         f"{what}: {error.message}", component="journal", operation="read", details={**error.details, "name": name}

@@ -20,6 +20,7 @@ from lawful.journal.records import (
     Batch,
     Chain,
     Checkpoint,
+    EffectEvent,
     PutAnswer,
     PutCheckpoint,
     PutChunks,
@@ -28,7 +29,8 @@ from lawful.journal.records import (
     TaskWrites,
 )
 from lawful.journal.wrapper import JournalWrapper
-from lawful.stores.encrypted_effects import SealedEffectTx
+from lawful.stores.encrypted_effects import SealedEffectTx, event_anew, mark_anew
+from lawful.stores.rekeying import journal_tables, rekeyed
 
 T = TypeVar("T")
 _COPY = "sealed copy: "
@@ -135,6 +137,17 @@ class EncryptedJournal(JournalWrapper):
     def read(self, work: Callable[[EffectTx], T]) -> T:
         return self.inner.read(lambda tx: work(SealedEffectTx(tx, self._sealer, self.scope)))
 
+    # Keys.
+
+    def rekey(self, *, batch: int = 200) -> int:
+        """Encrypt with the cipher's current key what older keys encrypted, of every scope; gives how many rows that were.
+
+        ``batch`` rows are changed in one transaction; others run on meanwhile. Killed in between it is simply run again: it
+        looks only for what is left. With ``plain=True`` it also encrypts what is plain. In PostgreSQL only the owner of the
+        tables may. Raises: ConfigurationError, for a journal in memory or of a third party; CannotDecrypt; StoreError.
+        """
+        return rekeyed(self.inner, journal_tables(_Anew(self)), self._sealer.mark, batch)
+
     # Sealing.
 
     def _origins(self, thread: str) -> list[str]:
@@ -209,6 +222,43 @@ class EncryptedJournal(JournalWrapper):
 
     def _chunks(self, thread: str, chunks: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         return {d: self._opened(thread, body, "chunk", "chunk", d) for d, body in chunks.items()}
+
+
+class _Anew:
+    """Opens with whatever key, and seals with the current one."""
+
+    def __init__(self, journal: EncryptedJournal) -> None:
+        self._journal = journal
+        self._sealer = journal._sealer
+
+    def checkpoint(self, scope: str, thread: str, kept: Checkpoint) -> Checkpoint:
+        own = self._journal.scoped(scope)
+        sealed = own._sealed_record(thread, PutCheckpoint(own._checkpoint(thread, kept)))
+        assert isinstance(sealed, PutCheckpoint)
+        return sealed.checkpoint if kept.delta else replace(sealed.checkpoint, delta=b"")
+
+    def writes(self, scope: str, thread: str, kept: TaskWrites) -> TaskWrites:
+        own = self._journal.scoped(scope)
+        sealed = own._sealed_record(thread, PutWrites(own._writes(thread, kept)))
+        assert isinstance(sealed, PutWrites)
+        return sealed.writes
+
+    def answer(self, scope: str, thread: str, kept: Answer) -> Answer:
+        own = self._journal.scoped(scope)
+        sealed = own._sealed_record(thread, PutAnswer(own._answer(thread, kept)))
+        assert isinstance(sealed, PutAnswer)
+        return sealed.answer
+
+    def chunk(self, scope: str, thread: str, digest: bytes, body: bytes) -> bytes:
+        plain = self._journal.scoped(scope)._chunks(thread, {digest: body})[digest]
+        return self._sealer.seal(plain, scope, thread, "chunk", digest)
+
+    def event(self, scope: str, kept: EffectEvent) -> EffectEvent:
+        return event_anew(self._sealer, scope, kept)
+
+    def mark(self, scope: str, name: str, value: bytes) -> bytes:
+        place = ("copy", name.removeprefix(_COPY)) if name.startswith(_COPY) else ()
+        return mark_anew(self._sealer, scope, name, value, *place)
 
 
 def _digest(metadata: Mapping[str, Any]) -> bytes:

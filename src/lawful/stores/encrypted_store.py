@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from lawful.core.errors import CannotDecrypt
 from lawful.journal.cipher import Cipher, Part, Sealer
+from lawful.stores.rekeying import item_tables, rekeyed
+from lawful.stores.sqlite_store_schema import unpacked
 from lawful.stores.store_checks import no_index
 from lawful.stores.store_port import IndexedTx, Store, StoreTx
 from lawful.stores.store_records import Namespace, Record
@@ -38,6 +40,21 @@ class EncryptedStore(Store):
     def sweep_ttl(self) -> int:
         return self.inner.sweep_ttl()
 
+    def rekey(self, *, batch: int = 200) -> int:
+        """As `EncryptedJournal.rekey`, of the items and vectors of every scope."""
+
+        def anew(*what: Part) -> Callable[[str, bytes, str, bytes], bytes]:
+            def made(scope: str, ns: bytes, key: str, data: bytes) -> bytes:
+                namespace = unpacked(ns)
+                try:
+                    return self._sealer.anew(data, *what, "item", scope, len(namespace), *namespace, key)
+                except CannotDecrypt as error:
+                    raise _placed(error, namespace, key) from error.__cause__
+
+            return made
+
+        return rekeyed(self.inner, item_tables(anew(), anew("vectors")), self._sealer.mark, batch)
+
     def close(self) -> None:
         self.inner.close()
 
@@ -63,14 +80,7 @@ class _SealedTx:
         try:
             return self._sealer.open(data, *place)
         except CannotDecrypt as error:
-            found = CannotDecrypt(
-                f"the item {key!a} of namespace {namespace!a}: {error.message}",
-                component="store",
-                operation="read",
-                details={**error.details, "namespace": ascii(namespace), "key": ascii(key)},
-            )
-            found.raw = error.raw
-            raise found from error.__cause__
+            raise _placed(error, namespace, key) from error.__cause__
 
     def read(self, namespace: Namespace, key: str) -> Record | None:
         found = self._tx.read(namespace, key)
@@ -103,3 +113,14 @@ class _SealedTx:
 
     def touch(self, found: Sequence[Record]) -> None:
         self._tx.touch([self._found[record.namespace, record.key] for record in found])
+
+
+def _placed(error: CannotDecrypt, namespace: Namespace, key: str) -> CannotDecrypt:
+    found = CannotDecrypt(
+        f"the item {key!a} of namespace {namespace!a}: {error.message}",
+        component="store",
+        operation="read",
+        details={**error.details, "namespace": ascii(namespace), "key": ascii(key)},
+    )
+    found.raw = error.raw
+    return found

@@ -25,6 +25,7 @@ from lawful.stores import postgres_leases, postgres_read, postgres_retention
 from lawful.stores.postgres_effects import PostgresEffectTx
 from lawful.stores.postgres_link import Link, Server
 from lawful.stores.postgres_pool import Pool
+from lawful.stores.postgres_rekeying import DIALECT, fetched, rewritten
 from lawful.stores.postgres_schema import check_schema, grants, setup
 
 __all__ = ["PostgresJournal", "grants", "setup"]
@@ -238,6 +239,20 @@ class PostgresJournal:
     def read(self, work: Callable[[EffectTx], T]) -> T:
         with self._store.reading() as (link, now), self._store.inside():
             return work(PostgresEffectTx(link, self._scope, now, writable=False))
+
+    # Sealed bytes.
+
+    dialect = DIALECT
+
+    def fetch_raw(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._store.reading() as (link, _):
+            return fetched(link, statement, values)
+
+    def rewrite_raw(self, table: str, changes: Sequence[tuple[str, Sequence[Any]]]) -> int:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._store.locking(()) as (link, _):
+            return rewritten(link, table, changes)
 
     def close(self) -> None:
         self._store.close()

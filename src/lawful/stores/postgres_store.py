@@ -11,6 +11,7 @@ from lawful.core.clock import SYSTEM, Clock
 from lawful.core.errors import ConfigurationError
 from lawful.stores.postgres_link import Link, Server
 from lawful.stores.postgres_pool import Pool
+from lawful.stores.postgres_rekeying import DIALECT, fetched, rewritten
 from lawful.stores.postgres_schema import STORE, check_schema, lock_key
 from lawful.stores.sqlite_store_schema import after, packed, unpacked
 from lawful.stores.store_checks import closed, corrupt
@@ -101,6 +102,20 @@ class PostgresStore(Store):
             raise closed()
         with self._pool.locking(()) as (link, now):
             return link.write("DELETE FROM @item WHERE expires <= %s", (now,)).rowcount
+
+    # Sealed bytes.
+
+    dialect = DIALECT
+
+    def fetch_raw(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._pool.reading() as (link, _):
+            return fetched(link, statement, values)
+
+    def rewrite_raw(self, table: str, changes: Sequence[tuple[str, Sequence[Any]]]) -> int:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._pool.locking(()) as (link, _):
+            return rewritten(link, table, changes)
 
     def close(self) -> None:
         self._open[0] = False

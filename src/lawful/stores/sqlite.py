@@ -23,6 +23,7 @@ from lawful.journal.records import Batch, Busy, Chain, Checkpoint, Lease, Thread
 from lawful.stores import sqlite_leases, sqlite_read, sqlite_retention
 from lawful.stores.sqlite_batch import fenced, free
 from lawful.stores.sqlite_effects import SQLiteEffectTx
+from lawful.stores.sqlite_rekeying import DIALECT, rewritten
 from lawful.stores.sqlite_writer import Writer
 
 T = TypeVar("T")
@@ -262,6 +263,20 @@ class SQLiteJournal:
     def read(self, work: Callable[[EffectTx], T]) -> T:
         with self._writer.reading() as link:
             return work(SQLiteEffectTx(link, self._scope, self._now(), writable=False))
+
+    # Sealed bytes.
+
+    dialect = DIALECT
+
+    def fetch_raw(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._writer.reading() as link:
+            return link.con.execute(statement.replace("@", ""), values).fetchall()
+
+    def rewrite_raw(self, table: str, changes: Sequence[tuple[str, Sequence[Any]]]) -> int:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._writer.writing(durable=True) as link:
+            return rewritten(link.con, table, changes)
 
     def close(self) -> None:
         self._writer.close()

@@ -14,6 +14,7 @@ from zlib import crc32
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.errors import StoreError
 from lawful.stores.sqlite_errors import translating
+from lawful.stores.sqlite_rekeying import DIALECT, rewritten
 from lawful.stores.sqlite_store_schema import after, packed, prepare, stored_version, unpacked
 from lawful.stores.store_checks import closed, corrupt
 from lawful.stores.store_port import Store, StoreTx
@@ -76,6 +77,20 @@ class SQLiteStore(Store):
     def sweep_ttl(self) -> int:
         with self._file.writing() as con:
             return con.execute("DELETE FROM item WHERE expires <= ?", (self.clock.now(),)).rowcount
+
+    # Sealed bytes.
+
+    dialect = DIALECT
+
+    def fetch_raw(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._file.reading() as con:
+            return con.execute(statement.replace("@", ""), values).fetchall()
+
+    def rewrite_raw(self, table: str, changes: Sequence[tuple[str, Sequence[Any]]]) -> int:
+        """As `lawful.stores.rekeying.Rewritable`; for that alone."""
+        with self._file.writing() as con:
+            return rewritten(con, table, changes)
 
     def close(self) -> None:
         self._file.close()
