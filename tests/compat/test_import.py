@@ -31,10 +31,11 @@ from lawful.compat.envelope import Envelope, register_kept
 from lawful.compat.exporting import saver_at
 from lawful.compat.tables import tables_at
 from lawful.core.codec import default as default_registry
-from lawful.core.errors import ConfigurationError, StoreError, UnknownType
+from lawful.core.errors import ConfigurationError, Failure, StoreError, UnknownType, ValidationError
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
+from support.tree import ROOT
 
 pytestmark = pytest.mark.integration
 PROGRAM = (Path(__file__).parent.parent / "data/ported/paused.txt").read_text()
@@ -95,6 +96,75 @@ def test_paused_threads_come_to_the_same_end(load: Load, tmp_path: Path, kind: s
     ends = theirs(load, tmp_path / "lg.sqlite", 30)
     assert resumed(load, tmp_path / "lg.sqlite", journal, 30) == ends
     journal.close()
+
+
+def moved(load: Load, text: str, path: Path, journal: Journal, count: int, change: tuple[str, str] = ("", "")) -> None:
+    """Begun under LangGraph, taken over, and gone on with here: to the same end as there."""
+    program = load("theirs", text)
+    connection = sqlite3.connect(path, check_same_thread=False)
+    connection.execute("PRAGMA synchronous=OFF")
+    graph = program.build(SqliteSaver(connection))
+    for n in range(count):
+        program.begin(graph, n)
+    connection.commit()
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(path, path.with_suffix(".copy"))
+    ends = [program.finish(graph, n) for n in range(count)]
+    connection.close()
+    lines = [line.replace("langgraph", "lawful") if " import " in line else line for line in text.splitlines()]
+    here = load("ported", "\n".join(lines).replace(*change))
+    ours = here.build(journal)
+    tables = tables_at("sqlite", str(path.with_suffix(".copy")))
+    told = list(import_threads(tables, journal, program=ours.program))
+    tables.close()
+    assert [t.error for t in told] == [None] * count
+    for n in range(count):
+        assert here.finish(ours, n) == ends[n], f"thread {n}"
+
+
+def test_graphs_with_a_memory_and_a_second_call_go_on(load: Load, tmp_path: Path) -> None:
+    """What a subgraph with ``checkpointer=True`` remembers, and its question, come along; so does that of a second call."""
+    text = (ROOT / "tests/data/ported/remembering.txt").read_text(encoding="utf-8")
+    moved(load, text, tmp_path / "lg.sqlite", MemoryJournal(), 16)
+
+
+def test_entrypoints_go_on_without_calling_again_what_has_ended(load: Load, tmp_path: Path) -> None:
+    """Finished calls of tasks are found again, questions inside of calls too, and what was saved for the next run."""
+    pytest.importorskip("xxhash")
+    text = (ROOT / "tests/data/ported/flowing.txt").read_text(encoding="utf-8")
+    moved(load, text, tmp_path / "lg.sqlite", MemoryJournal(), 15)
+
+
+def test_channels_that_are_stored_as_what_was_written_are_added_up(load: Load, tmp_path: Path) -> None:
+    """By the ported graph's own reducers, over histories that were stored whole or at their ends alone."""
+    text = (ROOT / "tests/data/ported/adding.txt").read_text(encoding="utf-8")
+    moved(load, text, tmp_path / "lg.sqlite", MemoryJournal(), 18)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("flowing", r"an entrypoint|a @task"), ("adding", r"'items' as deltas, of a DeltaChannel")],
+)
+def test_without_the_graph_such_threads_are_left_out_and_say_so(
+    load: Load, tmp_path: Path, name: str, said: str
+) -> None:
+    program = load("theirs", (ROOT / f"tests/data/ported/{name}.txt").read_text(encoding="utf-8"))
+    connection = sqlite3.connect(tmp_path / "lg.sqlite", check_same_thread=False)
+    graph = program.build(SqliteSaver(connection))
+    for n in range(3):
+        program.begin(graph, n)
+    connection.commit()
+    connection.close()
+    journal, tables = MemoryJournal(), tables_at("sqlite", str(tmp_path / "lg.sqlite"))
+    told = list(import_threads(tables, journal))
+    tables.close()
+    assert [t.thread for t in told if t.error is None] == []
+    for each in told:
+        assert isinstance(each.error, Failure)
+        if not isinstance(each.error, UnknownType):
+            with pytest.raises(ValidationError, match=f"(?s){each.thread}.*({said})|({said})"):
+                raise each.error
+    assert journal.threads() == []
 
 
 @pytest.mark.full

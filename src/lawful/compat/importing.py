@@ -9,18 +9,22 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from lawful.compat.envelope import Asked, Delta, Envelope, register_kept
+from lawful.compat.calling import RETURN, Call, Callers, asked_in, is_within, unsayable
+from lawful.compat.envelope import Asked, Envelope, register_kept
 from lawful.compat.folding import Pieces
+from lawful.compat.planning import SENDS, Plan, body_of, is_state, parents_in, value_of
+from lawful.compat.summing import check_whole, summed
 from lawful.compat.tables import StoredCheckpoint, StoredWrite, Tables
 from lawful.core.codec import Registry
 from lawful.core.codec import default as default_registry
 from lawful.core.context import Run
-from lawful.core.errors import Failure, StoreError, ValidationError
+from lawful.core.errors import Failure, StoreError
 from lawful.core.questions import Question
 from lawful.graph.asking import question_id
-from lawful.graph.command import START, Send
-from lawful.graph.persist import HEAD_VERSION, NULL_TASK, pack, parents_of
-from lawful.graph.policies import stored_timeout
+from lawful.graph.command import Send
+from lawful.graph.draw import graph_within
+from lawful.graph.notes import note_id
+from lawful.graph.persist import HEAD_VERSION, NULL_TASK, pack
 from lawful.graph.program import Node, Program
 from lawful.graph.step_task import Base, Task
 from lawful.journal.checks import SOURCES
@@ -37,11 +41,6 @@ from lawful.journal.records import (
     Record,
     TaskWrites,
 )
-
-SENDS = "__pregel_tasks"
-BRANCH = "branch:to:"
-JOIN = "join:"
-HIDDEN = frozenset({"__no_writes__", "__return__", "__scheduled__", "__error__", "__error_source_node__"})
 
 
 class Imported(Struct, frozen=True):
@@ -109,24 +108,60 @@ class _Thread:
         self.run = Run(run_id="", thread=thread, lineage=thread_key(thread))
         self.name = program.name if program is not None else ""
         self.taken: set[str] = set()
+        self.names: dict[str, str] = {}
+        """LangGraph's namespaces by ours."""
+        self.outer: dict[str, str] = {}
+        """By a nested namespace of LangGraph's, the one around it."""
         self.questions: list[Question] = []
+        self.asked: dict[str, list[tuple[Task, Question]]] = {}
+        """By LangGraph's ids, what calls of tasks have asked."""
         self.waits: list[str] = []
+        self.summed: dict[str, dict[str, Any]] = {}
+        """By checkpoint, the values of channels that are stored as what was written."""
         self.count = 0
 
     # One namespace
 
-    def namespace(self, old: str, ns: str, path: str, program: Program | None, more: Mapping[str, Any]) -> list[Record]:
-        """The records of LangGraph's namespace ``old`` as our ``ns``."""
+    def namespace(
+        self, old: str, ns: str, path: str, program: Program | None, more: Mapping[str, Any], task: str = ""
+    ) -> list[Record]:
+        """The records of LangGraph's namespace ``old`` as our ``ns``; ``task``: which of ours holds its graph."""
         out: list[Record] = []
         self.taken.add(old)
+        self.names[old] = ns
         rows = self.found.get(old, [])
         for place, row in enumerate(rows):
             before = next((r for r in rows if r.id == row.parent), None)
-            plan = _Plan(row, self.sends_of(old, before, row))
-            out += self.checkpoint(ns, row, before, plan, more)
+            plan = Plan(row, self.sends_of(old, before, row), program)
+            told = {**more, **self.holder(row, task)} if ns else more
+            out += self.checkpoint(ns, row, before, plan, told, program)
             if place == len(rows) - 1:
-                out += self.pending(old, ns, path, row, plan, program, more)
+                out += self.pending(old, ns, path, row, plan, program)
+        for key, known in self.memories(old):
+            if key not in self.taken:
+                out += self.namespace(key, f"{ns}|{known}" if ns else known, "", _child(program, known), {})
         return out
+
+    def holder(self, row: StoredCheckpoint, task: str) -> dict[str, Any]:
+        """By what task, and beside which checkpoints of the graphs around it, a nested graph's checkpoint was made."""
+        parents = parents_in(row)
+        known = {self.names[ns]: id for ns, id in parents.items() if ns in self.names}
+        around = self.outer[row.ns]
+        now = bool(task) and parents.get(around) == self.found[around][-1].id
+        return {"_task": task if now else "", "_parents": json.dumps(known)}
+
+    def memories(self, old: str) -> list[tuple[str, str]]:
+        """Namespaces just below ``old`` that bear no task's id: of graphs with a memory of their own."""
+        found: list[tuple[str, str]] = []
+        for key in self.found:
+            if not key or key == old or (old and not key.startswith(f"{old}|")):
+                continue
+            rest = key.removeprefix(f"{old}|") if old else key
+            name, _, nth = rest.partition("|")
+            if ":" not in name and not name.isdigit() and (not nth or nth.isdigit()):
+                found.append((key, rest))
+                self.outer[key] = old
+        return found
 
     def sends_of(self, ns: str, before: StoredCheckpoint | None, row: StoredCheckpoint) -> Sequence[Send]:
         """The packets to be sent: a channel of the checkpoint; before version 4, writes beside the one before it."""
@@ -136,11 +171,19 @@ class _Thread:
         return [write.value for write in writes if write.channel == SENDS]
 
     def checkpoint(
-        self, ns: str, row: StoredCheckpoint, before: StoredCheckpoint | None, plan: _Plan, more: Mapping[str, Any]
+        self,
+        ns: str,
+        row: StoredCheckpoint,
+        before: StoredCheckpoint | None,
+        plan: Plan,
+        more: Mapping[str, Any],
+        program: Program | None,
     ) -> list[Record]:
         where = f"thread {self.thread!r}, checkpoint {row.id}"
-        self._whole(row, where)
-        values = {k: _value(k, v) for k, v in row.checkpoint["channel_values"].items() if _is_state(k, v, row)}
+        values = self._whole(row, before, where, program)
+        values |= {
+            k: value_of(k, v) for k, v in row.checkpoint["channel_values"].items() if is_state(k, v, row, program)
+        }
         pieces = Pieces(self.registry)
         snapshot = pieces.encode([values, {}, None, {}, None], where)
         head = pieces.encode([HEAD_VERSION, plan.tasks, [], True, False, None], where)
@@ -161,16 +204,20 @@ class _Thread:
         chunks = [PutChunks(pieces.found)] if pieces.found else []
         return [*chunks, PutCheckpoint(made)]
 
-    def _whole(self, row: StoredCheckpoint, where: str) -> None:
-        """Raises: ValidationError, for channels whose value is not in the checkpoint, and for the functional form."""
-        deltas = row.metadata.get("counters_since_delta_snapshot") or ()
-        lacking = [k for k in deltas if k not in row.checkpoint["channel_values"]]
-        if lacking:
-            raise _unsayable(f"{where} keeps {lacking[0]!r} (a DeltaChannel) as deltas that only LangGraph can add up")
-        if "__end__" in row.checkpoint["channel_versions"]:
-            raise _unsayable(
-                f"{where} is an entrypoint's, whose calls cannot be told apart here: let it end under LangGraph"
-            )
+    def _whole(
+        self, row: StoredCheckpoint, before: StoredCheckpoint | None, where: str, program: Program | None
+    ) -> dict[str, Any]:
+        """The values of channels that are stored as what was written.
+
+        Raises: ValidationError, without the graph whose reducers add them up; for an entrypoint that is not named either.
+        """
+        if program is None:
+            check_whole(row, where)
+            return {}
+        writes = self.tables.writes(self.thread, row.ns, before.id, self.envelope) if before is not None else []
+        base = self.summed.get(before.id, {}) if before is not None else {}
+        made = self.summed[row.id] = summed(program, row, base, writes, where)
+        return {k: v for k, v in made.items() if k not in row.checkpoint["channel_values"]}
 
     # What waits
 
@@ -180,9 +227,8 @@ class _Thread:
         ns: str,
         path: str,
         row: StoredCheckpoint,
-        plan: _Plan,
+        plan: Plan,
         program: Program | None,
-        more: Mapping[str, Any],
     ) -> list[Record]:
         """The saved work of the newest checkpoint's tasks."""
         writes: dict[tuple[str, str], list[StoredWrite]] = {}
@@ -201,15 +247,40 @@ class _Thread:
         )
         self.waits += [task[0] for task in plan.tasks if not ns]
         out: list[Record] = []
+        calls = Callers(base, row, old, plan, program).find(writes)
+        out += self.called(ns, row, calls)
         for (task_id, where), given in writes.items():
             if task_id == NULL_TASK:
                 out += self.null(ns, row, given)
-            else:
+            elif task_id not in calls:
                 task = self.task(base, plan, where, program)
-                out += self.saved(old, ns, row, task, task_id, given, program, more)
+                out += self.saved(old, ns, row, task, task_id, given, program)
         return out
 
-    def task(self, base: Base, plan: _Plan, where: str, program: Program | None) -> Task:
+    def called(self, ns: str, row: StoredCheckpoint, calls: Mapping[str, Call]) -> list[Record]:
+        """The results, questions and answers of calls."""
+        out: list[Record] = []
+        asked: dict[str, list[Question]] = {}
+        for there, task, index, each in asked_in(calls):
+            within = [question for caller, question in self.asked.get(there, ()) if is_within(caller, task)]
+            if not within:
+                within.append(self.question(ns, row, task, index, each))
+                self.questions += within
+                self.asked.setdefault(there, []).append((task, within[0]))
+            asked.setdefault(task.id, []).extend(within)
+        for call in calls.values():
+            task, where = call.task, f"result of task {call.task.node!r}"
+            answers = next((w.value for w in call.writes if w.channel == "__resume__"), None)
+            out += self.answers(ns, row, task, cast("list[Any]", answers) if isinstance(answers, list) else [])
+            given = [w.value for w in call.writes if w.channel == RETURN]
+            if given:
+                inner = self.registry.encode(given[0], where=where)
+                out += self.put(ns, row, task, "done", [inner, "", note_id(task, "result"), 0])
+            elif task.id in asked:
+                out += self.put(ns, row, task, "asked", asked[task.id])
+        return out
+
+    def task(self, base: Base, plan: Plan, where: str, program: Program | None) -> Task:
         """Our task in the place of LangGraph's. Raises: ValidationError, where it is not known whose writes these are."""
         kind, _, rest = where.removeprefix("~").partition(", ")
         entry: Sequence[Any] | None = None
@@ -220,7 +291,7 @@ class _Thread:
         elif not where and len(plan.tasks) == 1:
             entry = plan.tasks[0]
         if entry is None:
-            raise _unsayable(
+            raise unsayable(
                 f"thread {self.thread!r} has saved writes of a task {where or 'without a path'!r}, which is not among those"
                 f" that wait ({', '.join(t[0] for t in plan.tasks) or 'none'}): let it end under LangGraph"
             )
@@ -236,31 +307,46 @@ class _Thread:
         task_id: str,
         given: Sequence[StoredWrite],
         program: Program | None,
-        more: Mapping[str, Any],
     ) -> list[Record]:
         out: list[Record] = []
-        inner = f"{old}|{task.node}:{task_id}" if old else f"{task.node}:{task_id}"
-        asked: list[Question] = []
-        if inner in self.found:
-            node = program.nodes.get(task.node) if program is not None else None
-            graph = node.subgraph if node is not None else None
-            parents = {"_task": task.id, "_parents": json.dumps({**parents_of(more), ns: row.id})}
-            before = len(self.questions)
-            child = graph.program if graph is not None else None
-            out += self.namespace(inner, task.ns, f"{task.step_key}@{task.visit}", child, parents)
-            asked = self.questions[before:]
+        before = len(self.questions)
+        for key, own, suffix in self.held(old, ns, row, task, task_id):
+            self.outer[key] = old
+            child = _child(program, task.node)
+            out += self.namespace(key, own, f"{task.step_key}@{task.visit}{suffix}", child, {}, task.id)
+        asked = self.questions[before:]
         answers = next((w.value for w in given if w.channel == "__resume__"), None)
         out += self.answers(ns, row, task, cast("list[Any]", answers) if isinstance(answers, list) else [])
         interrupts = next((w.value for w in given if w.channel == "__interrupt__"), None)
         if interrupts is not None:
-            if inner not in self.found:
+            if not asked:
                 first = len(cast("list[Any]", answers)) if isinstance(answers, list) else 0
-                asked = [self.question(ns, row, task, first + n, each) for n, each in enumerate(interrupts)]
-                self.questions += asked
+                told = [self.once(ns, row, task, first + n, each) for n, each in enumerate(interrupts)]
+                asked = [question for some in told for question in some]
             out += self.put(ns, row, task, "asked", asked)
         elif not any(w.channel in ("__error__", "__scheduled__") for w in given) and any(w.index >= 0 for w in given):
-            out += self.put(ns, row, task, "done", _body(given, program))
+            out += self.put(ns, row, task, "done", body_of(given, program))
         return out
+
+    def held(self, old: str, ns: str, row: StoredCheckpoint, task: Task, task_id: str) -> list[tuple[str, str, str]]:
+        """The graphs that a task ran: each one's namespace there and here, and what tells several calls apart."""
+        known = task.task_node.known_as
+        found: list[tuple[str, str, str]] = []
+        for name, own in ((f"{task.node}:{task_id}", task.ns), (task.node, f"{ns}|{known}" if ns else known)):
+            for n in range(len(self.found)):
+                suffix = f"|{n}" if n else ""
+                key = (f"{old}|{name}" if old else name) + suffix
+                rows = self.found.get(key, ())
+                if key not in self.taken and rows and parents_in(rows[-1]).get(old) == row.id:
+                    found.append((key, own + suffix, suffix))
+        return found
+
+    def once(self, ns: str, row: StoredCheckpoint, task: Task, index: int, asked: Any) -> list[Question]:
+        """The question, or those which calls of the task have asked in its place."""
+        if isinstance(asked, Asked) and asked.id in self.asked:
+            return [question for _, question in self.asked[asked.id]]
+        self.questions.append(self.question(ns, row, task, index, asked))
+        return self.questions[-1:]
 
     def question(self, ns: str, row: StoredCheckpoint, task: Task, index: int, asked: Any) -> Question:
         value = asked.value if isinstance(asked, Asked) else asked
@@ -286,93 +372,16 @@ class _Thread:
         if not plain:
             return []
         pieces = Pieces(self.registry)
-        part = pieces.encode(_body(plain, None), f"writes of a command of thread {self.thread!r}")
+        part = pieces.encode(body_of(plain, None), f"writes of a command of thread {self.thread!r}")
         chunks = [PutChunks(pieces.found)] if pieces.found else []
         return [*chunks, PutWrites(TaskWrites(ns, row.id, NULL_TASK, "done", pack([part]), tuple(pieces.found)))]
 
 
-class _Plan:
-    """The tasks that a checkpoint's channels and versions say are next."""
-
-    def __init__(self, row: StoredCheckpoint, sends: Sequence[Send]) -> None:
-        told = row.checkpoint
-        self._versions: Mapping[str, Any] = told["channel_versions"]
-        self._seen: Mapping[str, Mapping[str, Any]] = told.get("versions_seen") or {}
-        values: Mapping[str, Any] = told["channel_values"]
-        self.tasks: list[list[Any]] = []
-        if START in values and self._new(START, START):
-            self.tasks.append([START, -1, values[START]])
-            return
-        names: set[str] = set()
-        for channel, value in values.items():
-            name = _target(channel, value)
-            if name is not None and self._new(channel, name):
-                names.add(name)
-        self.tasks += [[name, -1] for name in sorted(names)]
-        self.tasks += [[s.node, n, s.arg, stored_timeout(s.timeout)] for n, s in enumerate(sends)]
-
-    def _new(self, channel: str, node: str) -> bool:
-        """Whether the node has not seen the channel's version."""
-        now, seen = self._versions.get(channel), self._seen.get(node, {}).get(channel)
-        return now is not None and (seen is None or now > seen)
-
-
-def _target(channel: str, value: Any) -> str | None:
-    """The node that a channel sets off, if it can be read."""
-    if channel.startswith(BRANCH):
-        ended = not isinstance(value, list | tuple) or bool(cast("Sequence[Any]", value)[-1])
-        return channel.removeprefix(BRANCH) if ended else None
-    if not channel.startswith(JOIN):
-        return None
-    sources, _, name = channel.removeprefix(JOIN).rpartition(":")
-    if isinstance(value, list | tuple):  # of a deferred node: the sources, and whether all else has ended
-        come, ended = cast("Sequence[Any]", value)
-        return name if ended and set(come) >= set(sources.split("+")) else None
-    return name if set(value) >= set(sources.split("+")) else None
-
-
-def _is_state(channel: str, value: Any, row: StoredCheckpoint) -> bool:
-    """Whether its value is kept here too; plain triggers are tasks, and inputs are one."""
-    if channel in (START, SENDS, "__interrupt__") or channel.startswith(("__pregel", "start:")):
-        return False
-    if channel.startswith("branch:"):
-        return _deferred(channel, value)
-    # Before there were triggers, a node that had run was told by a channel of its name.
-    return not (value == channel and channel in (row.checkpoint.get("versions_seen") or {}))
-
-
-def _deferred(channel: str, value: Any) -> bool:
-    """Whether a trigger's value also says if all other work has ended."""
-    pair = cast("Sequence[Any]", value)
-    return (
-        channel.startswith((BRANCH, JOIN))
-        and isinstance(value, list | tuple)
-        and len(pair) == 2
-        and type(pair[1]) is bool
-    )
-
-
-def _value(channel: str, value: Any) -> Any:
-    if _deferred(channel, value):
-        return tuple(value)
-    return value.value if isinstance(value, Delta) else value
-
-
-def _body(given: Sequence[StoredWrite], program: Program | None) -> list[Any]:
-    """A finished task's writes, as our engine saves them."""
-    writes: list[tuple[str, Any]] = []
-    targets: list[str] = []
-    sends: list[Any] = []
-    for write in given:
-        if write.channel == SENDS:
-            sends.append([write.value.node, write.value.arg, stored_timeout(write.value.timeout)])
-        elif write.channel.startswith(BRANCH) and (program is None or write.channel not in program.channels):
-            targets.append(write.channel.removeprefix(BRANCH))
-        elif write.channel not in HIDDEN and write.index >= 0:
-            writes.append((write.channel, write.value))
-    if program is not None and program.acceptor is not None and program.acceptor.prepares:
-        program.acceptor.prepare(writes)
-    return [writes, targets or None, sends or None]
+def _child(program: Program | None, known: str) -> Program | None:
+    """The program of the graph that a node is, or that its function names."""
+    node = program.nodes.get(known.partition("|")[0]) if program is not None else None
+    graph = node and (node.subgraph if node.subgraph is not None else graph_within(node.fn))
+    return graph.program if graph is not None else None
 
 
 def _kept(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,7 +394,3 @@ def _at(checkpoint: Mapping[str, Any]) -> float:
         return datetime.fromisoformat(checkpoint["ts"]).timestamp()
     except (KeyError, TypeError, ValueError):
         return 0.0
-
-
-def _unsayable(why: str) -> ValidationError:
-    return ValidationError(why, component="compat", operation="import")

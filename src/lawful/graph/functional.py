@@ -72,6 +72,7 @@ class TaskFunction(Generic[P, T]):
         self._node = node
         self._program = program_of(node)
         self._returned = hints(fn).get("return")
+        self.node = node
         update_wrapper(self, fn)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> TaskFuture[T]:

@@ -88,14 +88,14 @@ def _named(functions: Iterable[Any]) -> bool:
         seen.add(id(each))
         if met(each):
             return True
-        held = _held(each)
+        held = named_by(each)
         if any(met(thing) for thing in held):
             return True
         waiting += [thing for thing in held if isinstance(thing, FunctionType | MethodType | functools.partial)]
     return False
 
 
-def _held(fn: Any) -> list[Any]:
+def named_by(fn: Any) -> list[Any]:
     """What a function names: its globals, its closure, the attributes of the object it belongs to."""
     if isinstance(fn, functools.partial):
         return [fn.func, *fn.args, *fn.keywords.values()]
