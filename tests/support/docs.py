@@ -10,7 +10,8 @@ from support.tree import ROOT
 
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
 EXAMPLES = tuple(sorted((ROOT / "docs_src").glob("*.py")))
-BLOCK = re.compile(r"(<!-- (docs_src/\w+\.py) -->\n```python\n)(.*?)(```\n)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (docs_src/\w+\.py) -->\n)(?:```python\n.*?```\n)?", re.DOTALL)
+"""A mark, and the program below it if one was put there already."""
 
 
 def shown(example: Path) -> str:
@@ -34,6 +35,6 @@ def filled(page: Path) -> str:
     """The page's text with each marked block as its example stands today."""
 
     def block(match: re.Match[str]) -> str:
-        return f"{match[1]}{shown(ROOT / match[2])}{match[4]}"
+        return f"{match[1]}```python\n{shown(ROOT / match[2])}```\n"
 
     return BLOCK.sub(block, page.read_text(encoding="utf-8"))
