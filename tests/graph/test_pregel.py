@@ -14,6 +14,7 @@ from lawful.core.retry import RetryPolicy
 from lawful.graph import (
     START,
     BinaryOperatorAggregate,
+    CachePolicy,
     Command,
     EphemeralValue,
     LastValue,
@@ -26,6 +27,7 @@ from lawful.graph.channels import NamedBarrierValue
 from lawful.graph.managed import IsLastStep, RemainingStepsManager
 from lawful.graph.pregel import ChannelWriteEntry, NodeBuilder, Pregel, PregelNode
 from lawful.journal.port import Journal
+from lawful.stores import MemoryCache
 from support.graphs import Drive, JournalBox, on
 
 pytestmark = pytest.mark.unit
@@ -233,6 +235,43 @@ def test_nodes_are_composed_retried_tagged_and_given_their_runtime(drive: Drive)
     tries.clear()
     told = drive.stream(graph, 1, stream_mode="tasks")[0]
     assert told["metadata"] == {"who": "me", "tags": ["tagged"]}
+
+
+def test_a_node_answers_from_the_cache(drive: Drive) -> None:
+    """By its own policy, or by one that is given for all. Rules: 187."""
+    calls: list[int] = []
+
+    def slow(number: int) -> int:
+        calls.append(number)
+        return number * 2
+
+    def built(node: NodeBuilder, **options: Any) -> Pregel:
+        return Pregel(
+            nodes={"slow": node.subscribe_only("a").do(slow).write_to("b")},
+            channels={"a": LastValue(int), "b": LastValue(int)},
+            input_channels="a",
+            output_channels="b",
+            cache=MemoryCache(),
+            **options,
+        )
+
+    policy = CachePolicy(scope="shared", key_func=str)
+    for graph in (built(NodeBuilder().add_cache_policy(policy)), built(NodeBuilder(), cache_policy=policy)):
+        assert [drive.invoke(graph, 3), drive.invoke(graph, 3), drive.invoke(graph, 4)] == [6, 6, 8]
+        assert calls == [3, 4]
+        calls.clear()
+
+
+@pytest.mark.parametrize("auto_validate", [True, False])
+def test_a_graph_is_checked_when_it_is_made(auto_validate: bool) -> None:
+    with pytest.raises(GraphBuildError, match="nobody"):
+        Pregel(
+            nodes={"node": NodeBuilder().subscribe_only("nobody").do(doubled).write_to("a")},
+            channels={"a": LastValue(str)},
+            input_channels="a",
+            output_channels="a",
+            auto_validate=auto_validate,
+        )
 
 
 async def test_async_nodes_are_awaited() -> None:

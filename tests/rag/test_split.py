@@ -200,3 +200,9 @@ def test_settings_are_part_of_the_name() -> None:
     assert len(set(names)) == len(names)
     with pytest.raises(ConfigurationError):
         RecursiveSplitter(10, separators=[""])
+
+
+def test_many_documents_are_split_one_after_the_other() -> None:
+    documents = [document("abcdef", id="one"), document("", id="none"), document("gh", id="two")]
+    pieces = CharacterSplitter(4, 0).split_all(documents)
+    assert [(one.id, one.text) for one in pieces] == [("one#1", "abcd"), ("one#2", "ef"), ("two#1", "gh")]

@@ -72,3 +72,12 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database, but long enough to be read as one" * 40)
     with pytest.raises(VectorStoreError):
         FileVectors(tmp_path / "text")
+
+
+async def test_the_forms_for_asyncio_do_the_same() -> None:
+    """Rows: S0-158."""
+    store = MemoryVectors()
+    await store.aupsert([Entry(passage("a"), (1.0, 0.0)), Entry(passage("b"), (0.0, 1.0))])
+    found = await store.asearch((1.0, 0.1), 1)
+    assert found == store.search((1.0, 0.1), 1)
+    assert [hit.passage.id for hit in found] == ["a"]

@@ -218,3 +218,13 @@ def test_a_server_that_dribbles_is_cut_off(site: _Site, path: str) -> None:
 async def test_the_async_form(site: _Site) -> None:
     [one] = await allowed(site).aload(f"http://site.test:{site.port}/page")
     assert one.text == "Hello"
+
+
+async def test_the_forms_for_asyncio_do_the_same(site: _Site) -> None:
+    """Rows: S0-160."""
+    url = f"http://site.test:{site.port}/page"
+    fetcher = allowed(site)
+    assert await fetcher.afetch(url) == fetcher.fetch(url)
+    assert await fetcher.aload(url) == fetcher.load(url)
+    with pytest.raises(DocumentLoaderError, match="503"):
+        await fetcher.aload(f"http://site.test:{site.port}/broken")

@@ -226,7 +226,7 @@ class Pregel(CompiledStateGraph[Any]):
     ``nodes`` maps names to `NodeBuilder`s, ``channels`` names to channels (`lawful.channels`) or managed values. A node runs
     in the step after one of its channels was written. With a single name as ``input_channels`` or ``output_channels`` input
     or output is that channel's bare value, with a list a dict. ``strict`` (default) refuses writes of another type than the
-    channel's and unknown channels.
+    channel's and unknown channels. A graph is checked when it is made, whatever ``auto_validate`` (LangGraph's) says.
 
     Raises: GraphBuildError (a ValueError), naming the channel or node and the nearest valid name.
     """
