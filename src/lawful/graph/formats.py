@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -52,6 +53,18 @@ def register_format(format: SchemaFormat) -> SchemaFormat:
     if format not in _formats:
         _formats.insert(0, format)
     return format
+
+
+@contextmanager
+def registered(format: SchemaFormat) -> Generator[SchemaFormat]:
+    """As `register_format`, for the time of a ``with`` block: for tests."""
+    new = format not in _formats
+    register_format(format)
+    try:
+        yield format
+    finally:
+        if new:
+            _formats.remove(format)
 
 
 def format_of(typ: Any) -> SchemaFormat | None:
