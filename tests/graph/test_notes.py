@@ -8,7 +8,8 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from lawful.core.clock import FixedClock
-from lawful.core.errors import NotInRun
+from lawful.core.errors import EffectRefused, NotInRun, ToolError
+from lawful.core.secret import Secret
 from lawful.effects import effect
 from lawful.graph import END, START, StateGraph, interrupt
 from lawful.graph.functional import entrypoint, task
@@ -245,3 +246,118 @@ async def test_async_tasks_and_notes_of_subgraphs() -> None:
     found = await asyncio.to_thread(built.replay_recorded, "t")
     assert found.same, found
     assert len(made) == 2
+
+
+class OwnError(Exception):
+    """A program's own."""
+
+
+def failing(journal: Any, made: list[str], raised: Exception, caught: type[Exception]) -> Any:
+    """One call fails once and is caught, the next is made all the same."""
+
+    @task
+    def fetch(n: int) -> str:
+        made.append(f"fetch {n}")
+        if n == 1:
+            raise raised
+        return f"got {n}"
+
+    @entrypoint(checkpointer=journal)
+    def flow(n: int) -> list[str]:
+        out: list[str] = []
+        for k in range(n):
+            try:
+                out.append(fetch(k).result())
+            except caught as error:
+                out.append(f"{error}")
+        return out
+
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("raised", "caught"),
+    [
+        (ValueError("no"), ValueError),
+        (KeyError("key"), KeyError),
+        (FileNotFoundError(2, "none", "there"), OSError),
+        (ToolError("no tool", details={"a": "b"}), ToolError),
+        (EffectRefused("no"), ToolError),
+        (OwnError("mine"), Exception),
+    ],
+    ids=lambda each: repr(each),
+)
+def test_a_task_that_failed_fails_again_in_a_replay(
+    box: JournalBox, raised: Exception, caught: type[Exception]
+) -> None:
+    """Rows: S2-023"""
+    made: list[str] = []
+    graph = failing(box.open(), made, raised, caught)
+    assert graph.invoke(3, thread="t")[1] == str(raised)
+    assert made == ["fetch 0", "fetch 1", "fetch 2"]
+    found = graph.replay_recorded("t")
+    assert found.same, found
+    assert len(made) == 3
+
+
+async def test_an_async_task_that_failed_fails_again_in_a_replay() -> None:
+    made: list[str] = []
+
+    @task
+    async def fetch(n: int) -> str:
+        made.append(f"fetch {n}")
+        raise ValueError(f"no {n}")
+
+    async def work(state: State) -> State:
+        got = await asyncio.gather(fetch(1), fetch(2), return_exceptions=True)
+        return {"log": [repr(each) for each in got]}
+
+    built = StateGraph(State).add_node(work).add_edge(START, "work").compile(MemoryJournal())
+    await built.ainvoke({"log": []}, {"configurable": {"thread_id": "t"}})
+    found = await asyncio.to_thread(built.replay_recorded, "t")
+    assert found.same, found
+    assert len(made) == 2
+
+
+def test_a_task_that_succeeded_in_the_end_is_replayed_as_that() -> None:
+    """A failed run that was gone on with: what counts is what the history came from."""
+    made: list[int] = []
+
+    @task
+    def fetch() -> str:
+        made.append(1)
+        if len(made) == 1:
+            raise ValueError("not yet")
+        return "got it"
+
+    @entrypoint(checkpointer=MemoryJournal())
+    def flow(n: int) -> str:
+        return fetch().result()
+
+    with pytest.raises(ValueError, match="not yet"):
+        flow.invoke(1, thread="t")
+    assert flow.invoke(None, thread="t") == "got it"
+    assert flow.replay_recorded("t").same
+    assert len(made) == 2
+
+
+def test_what_an_exception_says_of_a_secret_is_not_kept() -> None:
+    journal = MemoryJournal()
+    token = Secret("planted-token-1234567")
+
+    @task
+    def fetch() -> str:
+        raise ValueError(f"bad {token.reveal()}")
+
+    @entrypoint(checkpointer=journal)
+    def flow(n: int) -> str:
+        try:
+            return fetch().result()
+        except ValueError:
+            return "failed"
+
+    assert flow.invoke(2, thread="t") == "failed"
+    chains = [journal.chain("t", "", row.id) for row in journal.history("t")]
+    kept = [answer.blob for chain in chains if chain is not None for answer in chain.answers]
+    assert kept
+    assert not any(b"planted-token" in blob for blob in kept)

@@ -180,3 +180,66 @@ async def test_async_nodes_are_replayed_too() -> None:
     found = await asyncio.to_thread(graph.replay_recorded, "t")
     assert (found.same, found.steps) == (True, 2)
     assert sent == ["a"]
+
+
+def counting(journal: MemoryJournal, **options: Any) -> Any:
+    def one(state: State) -> State:
+        return {"n": state.get("n", 0) + 1}
+
+    def two(state: State) -> State:
+        return {"n": state.get("n", 0) * 2}
+
+    graph = StateGraph(State).add_node(one).add_node(two).add_edge(START, "one").add_edge("one", "two")
+    return graph.compile(journal, **options)
+
+
+def test_what_ran_without_records_is_a_gap_and_not_the_same() -> None:
+    """Durability "exit" stores how a run ended, not its steps."""
+    graph = counting(MemoryJournal())
+    graph.invoke({"n": 1}, thread="t", durability="exit")
+    found = graph.replay_recorded("t")
+    assert not found.same
+    assert found.gap is not None
+    assert "durability 'exit'" in found.gap.message
+
+
+def test_what_is_recorded_before_it_is_replayed() -> None:
+    graph = counting(MemoryJournal())
+    for durability in ("sync", "exit", "sync"):
+        graph.invoke({"n": 1}, thread="t", durability=durability)
+    found = graph.replay_recorded("t")
+    assert found.steps == 3
+    assert found.gap is not None
+    assert found.divergence is not None
+    assert found.divergence.step == 6
+
+
+def test_a_change_from_outside_is_gone_on_from() -> None:
+    graph = counting(MemoryJournal(), interrupt_before=["two"])
+    config = {"configurable": {"thread_id": "t"}}
+    graph.invoke({"n": 1}, config)
+    graph.update_state(config, {"n": 10})
+    assert graph.invoke(None, config)["n"] == 20
+    found = graph.replay_recorded("t")
+    assert found.same, found
+    assert found.steps == 3
+
+
+def test_a_stop_that_the_graph_asks_for_is_gone_past() -> None:
+    graph = counting(MemoryJournal(), interrupt_before=["two"])
+    config = {"configurable": {"thread_id": "t"}}
+    graph.invoke({"n": 1}, config)
+    assert graph.invoke(None, config)["n"] == 4
+    found = graph.replay_recorded("t")
+    assert found.same, found
+    assert found.steps == 3
+
+
+def test_a_thread_that_began_with_a_change_from_outside_is_replayed() -> None:
+    graph = counting(MemoryJournal())
+    config = {"configurable": {"thread_id": "t"}}
+    graph.update_state(config, {"n": 3}, as_node="one")
+    assert graph.invoke(None, config)["n"] == 6
+    found = graph.replay_recorded("t")
+    assert found.same, found
+    assert found.steps == 1

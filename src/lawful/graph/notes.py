@@ -7,13 +7,17 @@ the next record of their step: alone they are worth no commit.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from lawful.core.context import Slot, here
 from lawful.core.errors import Failure, from_json
 from lawful.core.replay import gap, recorded_in
+from lawful.core.secret import redact
+from lawful.graph.handling import remembered
+from lawful.graph.persist import told_error
 from lawful.graph.restore import Saved
 from lawful.graph.step_task import Base, Task
 from lawful.journal.records import Answer, PutAnswer
@@ -130,6 +134,38 @@ def close_call(task: Task, inner: bytes, digest: str) -> str:
     return qid
 
 
+def close_failed(task: Task, error: Exception, digest: str) -> None:
+    """The same for a call that failed, whose caller may have gone on all the same; a resume runs it again."""
+    recorder = task.base.recorder
+    if recorder is None or task.run.durability == "exit":
+        return
+    told: dict[str, Any] = told_error(error)
+    if _BUILTIN.get(told["type"]) is type(error):
+        args = (
+            [*error.args, error.filename] if isinstance(error, OSError) and error.filename is not None else error.args
+        )
+        if all(_plain(each) for each in args):
+            told["args"] = [redact(each) if isinstance(each, str) else each for each in args]
+    qid = note_id(task, "failed")
+    held = [task.program.registry.encode(told, where=f"error of task {task.node!r}"), digest]
+    recorder.closing[qid] = _put(task.base, qid, held)
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool))
+
+
+def _raised(told: Mapping[str, Any]) -> Exception:
+    """The error that was kept: one of ours or of Python's own again, of any other its type's name and its text."""
+    kind = _BUILTIN.get(told["type"]) if "args" in told else None
+    return kind(*told["args"]) if kind is not None else remembered(told)
+
+
+_BUILTIN: Mapping[str, type[Exception]] = {
+    name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, Exception)
+}
+
+
 def stored_calls(saved: Iterable[Saved]) -> dict[str, list[Any]]:
     """Results of calls of an unfinished step, as an earlier run stored them, by what they are kept under."""
     bodies = [each.done for each in saved if each.done is not None and len(each.done) == 4]
@@ -144,13 +180,18 @@ def close_stored(base: Base, saved: Iterable[Saved]) -> None:
         base.recorder.closing[qid] = _put(base, qid, held)
 
 
-def replayed_call(task: Task, digest: str) -> Any:
-    """What a call gave, by the record. Raises: ReplayGap, where it has no such call or one of other arguments."""
+def replayed_call(task: Task, digest: str) -> tuple[Any, Exception | None]:
+    """What a call gave or failed with, by the record.
+
+    Raises: ReplayGap, where it has no such call or one of other arguments.
+    """
     record = recorded_in(task.run)
     assert record is not None
-    held = record.answers.get(note_id(task, "result"))
+    given = record.answers.get(note_id(task, "result"))
+    held = given or record.answers.get(note_id(task, "failed"))
     if held is None:
         raise gap(task, f"the record has no result of task {task.node!r} ({task.step_key})")
     if held[1] and held[1] != digest:
         raise gap(task, f"task {task.node!r} ({task.step_key}) is recorded with other arguments than it has now")
-    return task.program.registry.decode(held[0], where=f"result of task {task.node!r}")
+    told = task.program.registry.decode(held[0], where=f"result of task {task.node!r}")
+    return (told, None) if given is not None else (None, _raised(told))

@@ -62,15 +62,41 @@ def replay_recorded(graph: Any, thread: str) -> Replayed:
     path = _path(journal, thread)
     told = {each.config["configurable"]["checkpoint_id"]: each for each in graph.get_state_history(thread)}
     record = Recorded(_answers(graph.program, journal, thread))
-    inputs = [place for place, row in enumerate(path) if row.source == "input"]
     steps = 0
-    for start, end in zip(inputs, [*inputs[1:], len(path)], strict=True):
-        wanted = [told[row.id] for row in path[start:end]]
-        same, differs, gap = _segment(graph, journal, thread, path[start], wanted, record)
-        steps += same
-        if differs is not None:
-            return Replayed(steps, differs, gap)
+    for part in _parts(path):
+        hole = _hole(part)
+        wanted = [told[row.id] for row in part[:hole]]
+        if wanted:
+            same, differs, gap = _segment(graph, journal, thread, part[0], wanted, record)
+            steps += same
+            if differs is not None:
+                return Replayed(steps, differs, gap)
+        if hole < len(part):
+            return Replayed(steps, *_unrecorded(thread, part[hole]))
     return Replayed(steps)
+
+
+def _parts(path: list[Checkpoint]) -> list[list[Checkpoint]]:
+    """What each input, and each change from outside, led to."""
+    starts = [place for place, row in enumerate(path) if place == 0 or row.source != "loop"]
+    return [path[start:end] for start, end in zip(starts, [*starts[1:], len(path)], strict=True)]
+
+
+def _hole(part: list[Checkpoint]) -> int:
+    """The place of the first checkpoint before which steps are missing; the length, where none is."""
+    if part[0].source == "loop":
+        return 0
+    return next((n for n in range(1, len(part)) if part[n].step != part[n - 1].step + 1), len(part))
+
+
+def _unrecorded(thread: str, row: Checkpoint) -> tuple[Divergence, ReplayGap]:
+    why = f"the steps up to {row.step} are not recorded: they ran with durability 'exit', or were pruned"
+    gap = ReplayGap(
+        f"thread {thread!r}: {why}; run with 'sync' or 'async' what is to be replayed",
+        component="replay",
+        operation="step",
+    )
+    return Divergence(row.step, (), "", "only how it ended", why), gap
 
 
 def _path(journal: Journal, thread: str) -> list[Checkpoint]:
@@ -120,7 +146,7 @@ def _segment(
     wanted: Sequence[StateSnapshot],
     record: Recorded,
 ) -> tuple[int, Divergence | None, ReplayGap | None]:
-    """From one input to the next: how many steps came out the same, and the first that did not."""
+    """From one change from outside to the next: how many steps came out the same, and the first that did not."""
     scratch = MemoryJournal().scoped(journal.scope)
     chain = journal.chain(thread, "", start.id)
     assert chain is not None
@@ -129,17 +155,33 @@ def _segment(
     twin = graph.with_config()
     twin.checkpointer, twin.store, twin.cache = scratch, None, None
     config = {"configurable": {"thread_id": thread, KEY: record}, "recursion_limit": max(1, len(wanted))}
-    _, outcome = drive(twin, None, config, Options())
-    error = outcome.error if isinstance(outcome, o.Broke) else None
-    made = [s for s in twin.get_state_history(thread)][::-1]
-    at = next(n for n, each in enumerate(made) if each.config["configurable"]["checkpoint_id"] == start.id)
+    error, made = _driven(twin, thread, config, start.id, len(wanted))
     gap = error if isinstance(error, ReplayGap) else None
     for place, old in enumerate(wanted[1:], 1):
-        new = made[at + place] if at + place < len(made) else None
+        new = made[place] if place < len(made) else None
         differs = _difference(wanted[place - 1], old, new, error)
         if differs is not None:
             return place - 1, differs, gap
     return len(wanted) - 1, None, None
+
+
+def _driven(
+    twin: Any, thread: str, config: Any, start: str, wanted: int
+) -> tuple[BaseException | None, list[StateSnapshot]]:
+    """Go on, past the places where the run stopped and was told to go on, until there are as many checkpoints as recorded.
+
+    Gives what ended it, and the checkpoints from ``start`` on.
+    """
+    made: list[StateSnapshot] = []
+    while True:
+        before = len(made)
+        _, outcome = drive(twin, None, config, Options())
+        made = list(twin.get_state_history(thread))[::-1]
+        at = next(n for n, each in enumerate(made) if each.config["configurable"]["checkpoint_id"] == start)
+        made = made[at:]
+        error = outcome.error if isinstance(outcome, o.Broke) else None
+        if error is not None or len(made) >= wanted or len(made) == before:
+            return error, made
 
 
 def _difference(

@@ -24,7 +24,7 @@ from lawful.graph.config import concurrency
 from lawful.graph.drivers.shared import WORKERS
 from lawful.graph.drivers.sync import SyncDriver
 from lawful.graph.drivers.threads import Pool
-from lawful.graph.notes import replayed_call
+from lawful.graph.notes import close_failed, replayed_call
 from lawful.graph.program import Program
 from lawful.graph.step_task import ASKED, CANCELLED, DONE, FAILED, Task
 from lawful.journal.records import Batch, Record
@@ -72,7 +72,7 @@ class Children:
         calls = calls_of(self.parent.base)
         awaits = self.parent.task_node.awaits
         if recorded_in(self.parent.run) is not None:
-            return _ready(awaits, replayed_call(task, arguments_digest(task)), None)
+            return _ready(awaits, *replayed_call(task, arguments_digest(task)))
         try:
             found = calls.result(task)
         except TaskChanged as error:
@@ -210,6 +210,8 @@ def _kept(task: CallTask) -> list[Record]:
     if task.status == DONE:
         digest = arguments_digest(task) if task.base.recorder is not None else ""
         calls.kept[task.id] = Kept(task.value, digest)
+    elif task.status == FAILED and isinstance(task.error, Exception):
+        close_failed(task, task.error, arguments_digest(task))
     records += parent.unwritten()
     return _now(calls, task, records)
 
