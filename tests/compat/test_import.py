@@ -167,6 +167,35 @@ def test_without_the_graph_such_threads_are_left_out_and_say_so(
     assert journal.threads() == []
 
 
+@pytest.mark.parametrize(("name", "count"), [("remembering", 16), ("flowing", 15), ("adding", 12)])
+def test_such_threads_of_ours_are_gone_on_with_by_langgraph(load: Load, tmp_path: Path, name: str, count: int) -> None:
+    """Begun here, written back, and finished there: to the same end as if all had happened there."""
+    pytest.importorskip("xxhash")
+    text = (ROOT / f"tests/data/ported/{name}.txt").read_text(encoding="utf-8")
+    original, journal = load("theirs", text), MemoryJournal()
+    there = original.build(original.InMemorySaver())
+    for n in range(count):
+        original.begin(there, n)
+    ends = [original.finish(there, n) for n in range(count)]
+    lines = [line.replace("langgraph", "lawful") if " import " in line else line for line in text.splitlines()]
+    here = load("ported", "\n".join(lines))
+    ours = here.build(journal)
+    for n in range(count):
+        here.begin(ours, n)
+    connection = sqlite3.connect(tmp_path / "back.sqlite", check_same_thread=False)
+    saver = SqliteSaver(connection)
+    told = list(export_threads(journal, saver, program=ours.program))
+    assert [t.error for t in told] == [None] * count
+    again = original.build(saver)
+    for n in range(count):
+        end = original.finish(again, n)
+        # A thread is written as it stands: the second part of `adding` is its past.
+        assert [part for k, part in enumerate(end) if (name, k) != ("adding", 1)] == [
+            part for k, part in enumerate(ends[n]) if (name, k) != ("adding", 1)
+        ], f"thread {n}"
+    connection.close()
+
+
 @pytest.mark.full
 def test_a_thousand_paused_threads_come_to_the_same_end(load: Load, tmp_path: Path) -> None:
     journal = SQLiteJournal(tmp_path / "j.db")

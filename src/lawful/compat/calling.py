@@ -117,7 +117,7 @@ class _Search:
             if len(self.found) == len(self.left) or index - last > MARGIN:
                 break
             for name, function in self.known.items():
-                id = self.id(space, name, PUSH, _path(path), str(index))
+                id = self.id(space, name, PUSH, path_text(path), str(index))
                 if id in self.left and id not in self.found:
                     call = CallTask(parent, function.node, ((), {}), index)
                     self.found[id] = Call(call, self.left[id], depth)
@@ -175,10 +175,10 @@ def tasks_of(fn: Any) -> list[TaskFunction[..., Any]]:
     return list(found.values())
 
 
-def _path(part: Any) -> str:
+def path_text(part: Any) -> str:
     """A place as LangGraph's ids spell it."""
     if isinstance(part, tuple):
-        return f"~{', '.join(_path(each) for each in part)}"  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return f"~{', '.join(path_text(each) for each in part)}"  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return f"{part:010d}" if isinstance(part, int) else str(part)
 
 

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import binascii
+import itertools
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from lawful.compat.calling import MARGIN, RETURN, path_text, tasks_of
 from lawful.compat.folding import Write, is_head
 from lawful.compat.keeping import SPECIAL, Found, Keeper
-from lawful.compat.langchain_messages import to_langchain
 from lawful.compat.langgraph_codecs import langgraph_registry
+from lawful.compat.outward import all_triggers, answers_of, held_by, metadata_of, plain, waiting_on, writes_of
+from lawful.compat.planning import SENDS
 from lawful.core.codec import Registry
-from lawful.core.codec_types import class_of
 from lawful.core.context import Run
 from lawful.core.errors import ConfigurationError, Failure, StoreError, ValidationError
 from lawful.core.lazy import late
-from lawful.core.messages import Message, RemoveMessage
-from lawful.graph.asking import question_id
-from lawful.graph.command import START, Overwrite, Send
+from lawful.core.questions import Question
+from lawful.graph.calls import CallTask
+from lawful.graph.command import START, Send
+from lawful.graph.functional import TaskFunction
 from lawful.graph.program import Node, Program
 from lawful.graph.restore import Restored, restore
 from lawful.graph.step_task import Base, Task
 from lawful.journal.port import Journal
 
 PULL, PUSH = "__pregel_pull", "__pregel_push"
-SENDS = "__pregel_tasks"
 
 
 class Exported(Struct, frozen=True):
@@ -116,6 +118,17 @@ def seen(journal: Journal, program: Program, thread: str, ns: str, id: str | Non
     return Found(thread, ns, chain.tip.id, chain.tip.parent, checkpoint, metadata, writes)
 
 
+class _Place(NamedTuple):
+    """One namespace as it stands, and where LangGraph has it."""
+
+    ns: str
+    theirs: str
+    program: Program
+    made: Restored
+    path: str
+    around: Mapping[str, str]
+
+
 class _Thread:
     """One thread on its way, as it stands now."""
 
@@ -123,81 +136,124 @@ class _Thread:
         self.journal = journal
         self.thread = thread
         self.made: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any], list[Any]]] = []
+        self.taken: set[str] = set()
+        self.asked: dict[str, Any] = {}
+        """By our questions' ids, LangGraph's."""
         self.digest = late("xxhash", "xxh3_128_hexdigest", extra="langgraph")
         self.interrupt = late("langgraph.types", "Interrupt", extra="langgraph")
 
-    def namespace(self, ns: str, theirs: str, program: Program, path: str = "", *, id: str | None = None) -> None:
-        """Write our namespace ``ns`` as LangGraph's ``theirs``, and those of the graphs that its tasks hold."""
-        chain = self.journal.chain(self.thread, ns, id)
-        if chain is None:
-            return
-        made = restore(program, self.thread, chain)
-        step = made.row.step
-        values = {k: plain(v) for k, v in made.values.items() if k not in program.untracked}
-        seen: dict[str, dict[str, str]] = {"__input__": {}}
-        waiting = _triggers(program, made)
-        for task in made.head.tasks:
-            if task[0] == START:
-                values[START] = plain(task[2])
-        for node, channel in waiting.items():
-            if channel not in values:
-                values[channel] = None
-            seen[node] = {}
-        sends = [Send(t[0], t[2], t[3]) for t in made.head.tasks if t[1] >= 0]
-        if sends:
-            values[SENDS] = [plain(send) for send in sends]
-        versions = dict.fromkeys(values, f"{step + 2:032}.{'0' * 18}")
-        checkpoint: dict[str, Any] = {
-            "v": 4,
-            "id": made.row.id,
-            "ts": datetime.fromtimestamp(made.row.at, UTC).isoformat(),
-            "channel_values": values,
-            "channel_versions": versions,
-            "versions_seen": seen,
-            "updated_channels": sorted(values),
-        }
-        place = {"thread_id": self.thread, "checkpoint_ns": theirs}
-        metadata: dict[str, Any] = {"source": made.row.source, "step": step, "parents": {}, **_told(made.row.metadata)}
-        entry: tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any], list[Any]]
-        entry = ({"configurable": place}, checkpoint, metadata, dict(versions), [])
-        self.made.append(entry)
-        for task in made.head.tasks:
-            self.task(ns, theirs, program, made, task, path, entry[4])
-
-    def task(
+    def namespace(
         self,
         ns: str,
         theirs: str,
         program: Program,
-        made: Restored,
-        entry: Sequence[Any],
-        lineage: str,
+        path: str = "",
+        *,
+        id: str | None = None,
+        parents: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Write our namespace ``ns`` as LangGraph's ``theirs``, and those of the graphs that its tasks hold.
+
+        ``parents``: by the namespaces around it, the checkpoints that these stand at. False where there is none.
+        """
+        chain = self.journal.chain(self.thread, ns, id)
+        if chain is None or theirs in self.taken:
+            return False
+        self.taken.add(theirs)
+        made = restore(program, self.thread, chain)
+        checkpoint = _checkpoint(program, made)
+        metadata = {"source": made.row.source, "step": made.row.step, "parents": dict(parents or {})}
+        metadata |= metadata_of(made.row.metadata)
+        place = {"configurable": {"thread_id": self.thread, "checkpoint_ns": theirs}}
+        entry: tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any], list[Any]]
+        entry = (place, checkpoint, metadata, dict(checkpoint["channel_versions"]), [])
+        self.made.append(entry)
+        around = {**(parents or {}), theirs: made.row.id}
+        for task in made.head.tasks:
+            self.task(_Place(ns, theirs, program, made, path, around), task, entry[4])
+        if id is None:
+            for name, node in program.nodes.items():
+                graph = held_by(node)
+                if graph is not None and graph.checkpointer is True:
+                    known = node.known_as
+                    self.memories(
+                        f"{ns}|{known}" if ns else known, f"{theirs}|{name}" if theirs else name, graph, "", around
+                    )
+        return True
+
+    def memories(self, ns: str, theirs: str, graph: Any, path: str, around: Mapping[str, str]) -> None:
+        """The namespaces of one graph inside a node: that of its first call, of its second, and so on."""
+        for n in itertools.count():
+            more = f"|{n}" if n else ""
+            lineage = path + more if path else ""
+            if not self.namespace(ns + more, theirs + more, graph.program, lineage, parents=around):
+                return
+
+    def task(self, at: _Place, entry: Sequence[Any], out: list[Any]) -> None:
+        """What one task of the unfinished step has saved."""
+        ours = ours_of(at.program, self.thread, at.ns, at.made, entry, at.path)
+        name = str(entry[0])
+        space = f"{at.theirs}|{name}" if at.theirs else name
+        pulled = entry[1] < 0
+        last = (PULL, *all_triggers(at.program, name)) if pulled else (PUSH, str(entry[1]))
+        task_id = self.id(at.made.row.id, space, str(at.made.row.step + 1), name, *last)
+        where = (PULL, name) if pulled else (PUSH, int(entry[1]))
+        path = path_text(where) if pulled else path_text((*where, False))
+        node = at.program.nodes.get(name)
+        graph = held_by(node) if node is not None else None
+        lineage = f"{ours.step_key}@{ours.visit}"
+        if graph is not None and graph.checkpointer is True:
+            known = ours.task_node.known_as
+            self.memories(f"{at.ns}|{known}" if at.ns else known, space, graph, lineage, at.around)
+        elif graph is not None:
+            self.memories(ours.ns, f"{space}:{task_id}", graph, lineage, at.around)
+        if node is not None:
+            self.calls(at, ours, f"{space}:{task_id}", where, {t.name: t for t in tasks_of(node.fn)}, out)
+        saved = at.made.saved.get(ours.id)
+        if saved is not None and saved.done is not None:
+            out.append((writes_of(saved.done, node, at.program), task_id, path))
+        elif saved is not None:
+            self.waiting(at, ours, saved.questions, f"{space}:{task_id}", (task_id, path), out)
+
+    def calls(
+        self,
+        at: _Place,
+        parent: Task,
+        space: str,
+        where: tuple[Any, ...],
+        known: Mapping[str, TaskFunction[..., Any]],
         out: list[Any],
     ) -> None:
-        """What one task of the unfinished step has saved."""
-        ours = ours_of(program, self.thread, ns, made, entry, lineage)
-        name = str(entry[0])
-        space = f"{theirs}|{name}" if theirs else name
-        pulled = entry[1] < 0
-        last = (PULL, *_all_triggers(program, name)) if pulled else (PUSH, str(entry[1]))
-        task_id = self.id(made.row.id, space, str(made.row.step + 1), name, *last)
-        path = f"~{PULL}, {name}" if pulled else f"~{PUSH}, {int(entry[1]):010d}, {0:010d}"
-        node = program.nodes.get(name)
-        if node is not None and node.subgraph is not None:
-            self.namespace(ours.ns, f"{space}:{task_id}", node.subgraph.program, f"{ours.step_key}@{ours.visit}")
-        saved = made.saved.get(ours.id)
-        if saved is None:
-            return
-        if saved.done is not None:
-            out.append((_writes(saved.done, node, program), task_id, path))
-            return
-        if answers := _answered(ours, made):
-            out.append(([("__resume__", answers)], task_id, path))
-        asked = [q for q in saved.questions if q.id not in made.answers]
+        """What calls of tasks have left: those that ``parent``, of LangGraph's namespace ``space``, made."""
+        most = len(at.made.saved) + MARGIN if known and len(at.made.saved) > 0 else 0
+        for index, (name, function) in itertools.product(range(most), known.items()):
+            call = CallTask(parent, function.node, ((), {}), index)
+            saved = at.made.saved.get(call.id)
+            if saved is None:
+                continue
+            step = str(at.made.row.step + 1)
+            own = self.id(at.made.row.id, f"{space}|{name}", step, name, PUSH, path_text(where), str(index))
+            self.calls(at, call, f"{space}|{name}:{own}", (PUSH, where, index, True), known, out)
+            path = path_text((PUSH, where, index))
+            if saved.done is not None:
+                value = at.program.registry.decode(saved.done[0], where=f"result of task {name!r}")
+                out.append(([(RETURN, plain(value))], own, path))
+            else:
+                self.waiting(at, call, saved.questions, f"{space}|{name}:{own}", (own, path), out)
+
+    def waiting(
+        self, at: _Place, task: Task, questions: Sequence[Question], space: str, named: tuple[str, str], out: list[Any]
+    ) -> None:
+        """The answers that a task has had, and what it asks; what a call of it asks has its id already."""
+        answers = answers_of(task, at.made)
+        if answers:
+            out.append(([("__resume__", answers)], *named))
+        asked = [q for q in questions if q.id not in at.made.answers]
+        for question in asked:
+            if question.id not in self.asked:
+                self.asked[question.id] = self.interrupt(plain(question.value), id=self.asked_id(space, len(answers)))
         if asked:
-            inner = f"{space}:{task_id}"
-            told = [self.interrupt(plain(q.value), id=self.asked_id(inner, len(answers))) for q in asked]
-            out.append(([("__interrupt__", told)], task_id, path))
+            out.append(([("__interrupt__", [self.asked[q.id] for q in asked])], *named))
 
     def asked_id(self, space: str, answered: int) -> str:
         return str(self.digest((f"{space}|{answered}" if answered else space).encode()))
@@ -205,6 +261,30 @@ class _Thread:
     def id(self, checkpoint: str, *parts: str) -> str:
         told: str = self.digest(binascii.unhexlify(checkpoint.replace("-", "")) + "".join(parts).encode())
         return f"{told[:8]}-{told[8:12]}-{told[12:16]}-{told[16:20]}-{told[20:]}"
+
+
+def _checkpoint(program: Program, made: Restored) -> dict[str, Any]:
+    """Our checkpoint in LangGraph's form."""
+    values = {k: plain(v) for k, v in made.values.items() if k not in program.untracked}
+    seen: dict[str, dict[str, str]] = {"__input__": {}}
+    for task in made.head.tasks:
+        if task[0] == START:
+            values[START] = plain(task[2])
+    for node, channel in waiting_on(program, made).items():
+        values.setdefault(channel, None)
+        seen[node] = {}
+    sends = [Send(t[0], t[2], t[3]) for t in made.head.tasks if t[1] >= 0]
+    if sends:
+        values[SENDS] = [plain(send) for send in sends]
+    return {
+        "v": 4,
+        "id": made.row.id,
+        "ts": datetime.fromtimestamp(made.row.at, UTC).isoformat(),
+        "channel_values": values,
+        "channel_versions": dict.fromkeys(values, f"{made.row.step + 2:032}.{'0' * 18}"),
+        "versions_seen": seen,
+        "updated_channels": sorted(values),
+    }
 
 
 def ours_of(program: Program, thread: str, ns: str, made: Restored, entry: Sequence[Any], path: str) -> Task:
@@ -221,71 +301,6 @@ def ours_of(program: Program, thread: str, ns: str, made: Restored, entry: Seque
         visits=made.visits,
     )
     return Task(base, program.nodes.get(entry[0]) or Node.inert(entry[0]), entry[1], None)
-
-
-def _all_triggers(program: Program, name: str) -> list[str]:
-    """Every channel that sets a node off, as LangGraph names and orders them."""
-    if name == START:
-        return [START]
-    return sorted([f"branch:to:{name}", *(join.channel for join in program.joins.values() if join.target == name)])
-
-
-def _triggers(program: Program, made: Restored) -> dict[str, str]:
-    """By waiting node, the channel that is to set it off: a join that is complete, else the plain one."""
-    out: dict[str, str] = {}
-    for task in made.head.tasks:
-        name = str(task[0])
-        if task[1] >= 0 or name == START:
-            continue
-        joins = [join.channel for join in program.joins.values() if join.target == name]
-        full = [c for c in joins if c in made.values and program.channels[c].get(made.values[c]) is None]
-        out[name] = full[0] if full else f"branch:to:{name}"
-    return out
-
-
-def _writes(body: Sequence[Any], node: Node | None, program: Program) -> list[tuple[str, Any]]:
-    """A finished task's writes, with those that LangGraph makes for its edges."""
-    writes, targets, sends = body
-    out = [(key, plain(value)) for key, value in writes]
-    known = {key for key, _ in out}
-    if node is not None:
-        out += [(channel, value) for channel, value in node.marks if channel not in known]
-    going = dict.fromkeys([*(node.targets if node is not None else ()), *(targets or ())])
-    out += [(f"branch:to:{name}", None) for name in going if name in program.nodes]
-    out += [(SENDS, plain(Send(*send))) for send in sends or ()]
-    return out or [("__no_writes__", None)]
-
-
-def _answered(task: Task, made: Restored) -> list[Any]:
-    """The answers that the task has had, in the order of its questions."""
-    out: list[Any] = []
-    while (held := made.answers.get(question_id(task, f"index:{len(out)}"))) is not None:
-        out.append(plain(held[0]))
-    return out
-
-
-def plain(value: Any) -> Any:
-    """A value as LangGraph keeps it: our messages as langchain's, our packets as its own."""
-    if isinstance(value, Message | RemoveMessage):
-        return to_langchain(value)
-    if isinstance(value, Send):
-        timeout = value.timeout
-        run = getattr(timeout, "run_timeout", timeout)
-        return late("langgraph.types", "Send", extra="langgraph")(value.node, plain(value.arg), timeout=run)
-    if isinstance(value, Overwrite):
-        return late("langgraph.types", "Overwrite", extra="langgraph")(plain(value.value))
-    kind = class_of(value)
-    if issubclass(kind, list):
-        return [plain(each) for each in value]
-    if kind is tuple:
-        return tuple(plain(each) for each in value)
-    if kind is dict:
-        return {key: plain(each) for key, each in cast("dict[Any, Any]", value).items()}
-    return value
-
-
-def _told(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if not key.startswith("_")}
 
 
 @contextmanager
