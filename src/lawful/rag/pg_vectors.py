@@ -12,7 +12,7 @@ from lawful.core.lazy import late
 from lawful.rag.documents import Hit, checked_id, checked_name
 from lawful.rag.filter_sql import columns, condition
 from lawful.rag.filters import Filter
-from lawful.rag.ports import Entry, VectorStore, ranked
+from lawful.rag.ports import Entry, VectorStore, settled
 from lawful.rag.sqlite_file import packed, unpacked
 
 _LOST: Final = ("08", "57P")
@@ -192,12 +192,16 @@ class PgVectors(VectorStore):
             if self._link.index == "hnsw":
                 con.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
                 con.execute(f"SET LOCAL hnsw.ef_search = {min(1000, max(40, 2 * k))}")
-            rows = con.execute(
-                f"SELECT i.body, i.vector <=> %s::vector FROM {table} i"
-                f" WHERE i.scope = %s{' AND ' + more if more else ''} ORDER BY i.vector <=> %s::vector LIMIT %s",
-                (wanted, self.scope, *values, wanted, k),
-            ).fetchall()
-        return ranked([Hit(unpacked(body, table), 1.0 - far) for body, far in rows], k)
+
+            def fetch(many: int) -> list[Hit]:
+                rows = con.execute(
+                    f"SELECT i.body, i.vector <=> %s::vector FROM {table} i"
+                    f" WHERE i.scope = %s{' AND ' + more if more else ''} ORDER BY i.vector <=> %s::vector LIMIT %s",
+                    (wanted, self.scope, *values, wanted, many),
+                ).fetchall()
+                return [Hit(unpacked(body, table), 1.0 - far) for body, far in rows]
+
+            return settled(fetch, k)
 
 
 def _text(vector: Sequence[float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeAlias
 
 from msgspec import Struct
@@ -214,6 +214,19 @@ def checked_where(given: Where) -> Filter | None:
 def ranked(hits: Iterable[Hit], k: int) -> list[Hit]:
     """The best ``k``, equal scores by id."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+
+def settled(fetch: Callable[[int], list[Hit]], k: int) -> list[Hit]:
+    """The best ``k`` of a store that gives equal scores in any order: it is asked for more while a tie runs over the end.
+
+    ``fetch`` gives as many of the best as it is told, where there are so many.
+    """
+    wanted = min(k + 1, MOST)
+    while True:
+        found = ranked(fetch(wanted), wanted)
+        if len(found) < wanted or wanted == MOST or found[-1].score < found[k - 1].score:
+            return found[:k]
+        wanted = min(4 * wanted, MOST)
 
 
 def _ids(given: Iterable[str]) -> list[str]:

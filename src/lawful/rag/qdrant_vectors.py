@@ -10,7 +10,7 @@ from lawful.core.errors import ValidationError, VectorStoreError
 from lawful.core.lazy import late
 from lawful.rag.documents import Hit, checked_id, checked_name
 from lawful.rag.filters import All, Compare, Either, Filter, Has, Not, OneOf, kind
-from lawful.rag.ports import Entry, VectorStore, ranked
+from lawful.rag.ports import Entry, VectorStore, settled
 from lawful.rag.sqlite_file import packed, unpacked
 
 T = TypeVar("T")
@@ -140,14 +140,19 @@ class QdrantVectors(VectorStore):
         return {point.payload["id"]: point.payload["digest"] for point in found}
 
     def _search(self, vector: tuple[float, ...], k: int, filter: Filter | None) -> list[Hit]:
-        wanted = self._mine(filter)
-        found = self._told(
-            lambda: self._client.query_points(
-                self._collection, query=list(vector), query_filter=wanted, limit=k, with_payload=["body"]
+        wanted, near = self._mine(filter), list(vector)
+
+        def fetch(many: int) -> list[Hit]:
+            found = self._told(
+                lambda: self._client.query_points(
+                    self._collection, query=near, query_filter=wanted, limit=many, with_payload=["body"]
+                )
             )
-        )
-        hits = [Hit(unpacked(point.payload["body"], self._collection), float(point.score)) for point in found.points]
-        return ranked(hits, k)
+            return [
+                Hit(unpacked(point.payload["body"], self._collection), float(point.score)) for point in found.points
+            ]
+
+        return settled(fetch, k)
 
     def _point(self, id: str) -> str:
         # The scope's length is part of the name, so that no two pairs of scope and id give one name.

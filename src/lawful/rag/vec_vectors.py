@@ -14,7 +14,7 @@ from lawful.core.lazy import late
 from lawful.rag.documents import Hit, checked_id
 from lawful.rag.filter_sql import columns, condition
 from lawful.rag.filters import Filter
-from lawful.rag.ports import Entry, VectorStore, ranked
+from lawful.rag.ports import Entry, VectorStore, settled
 from lawful.rag.sqlite_file import packed, some, unpacked
 
 _SCHEMA: Final = (
@@ -193,9 +193,14 @@ class SQLiteVecVectors(VectorStore):
                 told, values = condition(filter, "i.n", "field")
                 more = f" AND rowid IN (SELECT i.n FROM item i WHERE i.scope = ? AND {told})"
                 values = [n, *values]
-            rows = con.execute(
-                f"SELECT i.body, near.distance FROM (SELECT rowid, distance FROM vec"
-                f" WHERE embedding MATCH ? AND k = ? AND scope = ?{more}) near JOIN item i ON i.n = near.rowid",
-                (array("f", vector).tobytes(), k, n, *values),
-            ).fetchall()
-        return ranked([Hit(unpacked(body, self._link.path), 1.0 - far) for body, far in rows], k)
+            near = array("f", vector).tobytes()
+
+            def fetch(many: int) -> list[Hit]:
+                rows = con.execute(
+                    f"SELECT i.body, near.distance FROM (SELECT rowid, distance FROM vec"
+                    f" WHERE embedding MATCH ? AND k = ? AND scope = ?{more}) near JOIN item i ON i.n = near.rowid",
+                    (near, many, n, *values),
+                ).fetchall()
+                return [Hit(unpacked(body, self._link.path), 1.0 - far) for body, far in rows]
+
+            return settled(fetch, k)

@@ -109,6 +109,14 @@ class _Keeps(_Suite):
         store.upsert([Entry(passage(id), (1, 2)) for id in ("c", "a", "b")])
         assert [hit.id for hit in store.search((1, 2), 5)] == ["a", "b", "c"]
 
+    def test_of_equal_ones_at_the_end_the_first_by_id_are_given(self, store: VectorStore) -> None:
+        for id in ("f", "c", "e", "a", "d", "b"):  # one by one: they are stored in another order than that of their ids
+            store.upsert([Entry(passage(id), (1, 2))])
+        store.upsert([Entry(passage("x"), (2, 1)), Entry(passage("w"), (2, 1))])
+        assert [hit.id for hit in store.search((1, 2), 2)] == ["a", "b"]
+        assert [hit.id for hit in store.search((2, 1), 1)] == ["w"]
+        assert [hit.id for hit in store.search((2, 1), 4)] == ["w", "x", "a", "b"]
+
     def test_a_passage_comes_back_as_it_was(self, store: VectorStore) -> None:
         one = Passage("p", "d", "  text\n", 3, 10, "a/b.md", {"n": 1, "f": 0.1, "b": True, "s": ""}, ("Top", "Sub"))
         store.upsert([Entry(one, (1, 0))])
