@@ -63,6 +63,12 @@ def test_passages_are_told_apart_by_id_not_by_text() -> None:
     assert len(rrf([[*hits("a"), *hits("a")]])) == 1
 
 
+def test_a_passage_counts_once_in_a_list_by_its_best_rank() -> None:
+    """Rows: S0-151."""
+    repeated = rrf([[*hits("a"), *hits("a"), *hits("b")]])
+    assert [(hit.id, hit.score) for hit in repeated] == [("a", pytest.approx(1 / 61)), ("b", pytest.approx(1 / 62))]
+
+
 lists = st.lists(st.lists(st.sampled_from("abcdef"), unique=True, max_size=6), min_size=1, max_size=4)
 
 
