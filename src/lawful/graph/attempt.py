@@ -88,13 +88,20 @@ async def attempt_async(
     ``cancelling`` is how many cancellations the asyncio task had been asked for before; one more in the end means that
     it came from outside. Raises: CancelledError then, if there is no ``arrived``.
     """
-    token = current_task.set(task)
+    token = None
+    if arrived is None:
+        token = current_task.set(task)
+    else:
+        current_task.set(task)  # in a context that ends with the attempt
     outside: BaseException | None = None
     node = task.task_node
     try:
         task.begun = True
         task.begin()
-        value = await (node.call(task.enter(), task) if node.awaits and not task.limited else _called(task))
+        if node.awaits and node.timeout is None and task.timeout is None:
+            value = await node.call(task.enter(), task)
+        else:
+            value = await _called(task)
     except BaseException as error:  # noqa: BLE001 - the seam: a node may raise anything, and the machine decides
         value = _caught(task, error)
         if value is _FAILED:
@@ -105,7 +112,19 @@ async def attempt_async(
     if not raised and node.routers and task.signal is None:
         raised, hit = await _follow(task, cancelling)
         outside = outside or hit
-    current_task.reset(token)
+    if token is not None:
+        current_task.reset(token)
+    _over(task, raised, outside, recorder, arrived)
+
+
+def _over(
+    task: Task,
+    raised: bool,
+    outside: BaseException | None,
+    recorder: Recorder | None,
+    arrived: Callable[[Task], None] | None,
+) -> None:
+    """Close the slot of an attempt that was awaited, and tell whoever waits for it."""
     _close(task, raised)
     if outside is not None and task.expired is None:
         task.status = CANCELLED

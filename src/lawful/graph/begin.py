@@ -355,6 +355,7 @@ def _null_task(m: Machine, command: Command[Any]) -> Task | None:
     node = Node.inert("__input__")
     task = m.task(node)
     task.begin()
+    task.to_write()
     m.program.acceptor.command(task, Command(update=command.update, goto=command.goto))
     task.status = DONE
     return task

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, Union, cast, final, get_args, get_origin
 from lawful.core.errors import InvalidUpdateError
 from lawful.core.reducers import Reducer
 from lawful.graph.command import overwritten
+from lawful.graph.growing import NEVER_OVERWRITE, growth_of, the_overwrite
 
 
 @final
@@ -215,6 +216,7 @@ class BinaryOperatorAggregate(Channel):
         # A reducer of ours or a plain operator never changes its left argument; any other gets a copy of it.
         self._pure = isinstance(operator, Reducer) or getattr(operator, "__module__", "") in ("_operator", "builtins")
         self._merge: Callable[[Any, Any], Any] = getattr(cast("Any", operator), "fn", cast("Any", operator))
+        self._growth = growth_of(self._merge)
 
     def initial(self) -> Any:
         unit = getattr(self.operator, "unit", None)
@@ -232,11 +234,11 @@ class BinaryOperatorAggregate(Channel):
                 return new
             if self._pure:
                 return new if stored is MISSING else operator(stored, new)
-        over = [new for is_over, new in map(overwritten, writes) if is_over]
-        if len(over) > 1:
-            raise InvalidUpdateError("Can receive only one Overwrite value per super-step.")
-        if over:
-            return over[0]
+        kinds = set(map(type, writes))
+        if not kinds <= NEVER_OVERWRITE and (over := the_overwrite(writes)) is not None:
+            return over.value
+        if self._growth is not None and self._growth.fits(stored, kinds):
+            return self._growth.grown(stored, writes)
         if not self._pure and writes and type(stored) in _MUTABLE:
             stored = stored.copy()
         for write in writes:

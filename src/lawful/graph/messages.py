@@ -41,6 +41,7 @@ def push_message(message: Any, *, state_key: str | None = "messages") -> Any:
         raise NoMessageId("Message ID is required", component="graph", operation="push_message")
     piece = isinstance(said, MessageChunk)
     if state_key is not None and not piece:
+        task.to_write()
         task.program.acceptor.pairs(task, [(state_key, [said])])
     hub = task.run.hub
     if hub is not None:

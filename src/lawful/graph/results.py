@@ -249,6 +249,9 @@ class Acceptor:
             return
         allowed = router.targets if self.strict and router.path_map is None else None
         many = cast("Sequence[Any]", found) if isinstance(found, (list, tuple)) else (found,)
+        if len(many) > 1 and task.sends is None and (packets := self._packets(task, many)):
+            task.sends = packets
+            return
         for item in many:
             target = item
             if router.path_map is not None and not isinstance(item, Send):
@@ -264,6 +267,16 @@ class Acceptor:
                     details={"node": task.node, "route": target},
                 )
             self.goto(task, target)
+
+    def _packets(self, task: Task, found: Sequence[Any]) -> list[Send] | None:
+        """The same as a list, if it is Sends alone that need no further look; else None."""
+        if set(map(type, found)) != {Send}:
+            return None
+        nodes = task.program.nodes
+        for name in {packet.node for packet in found}:
+            if name not in nodes or name == START or nodes[name].handles:
+                return None
+        return list(found) if all(packet.timeout is None for packet in found) else None
 
     def _mapped(self, task: Task, router: Router, item: Any) -> Any:
         assert router.path_map is not None

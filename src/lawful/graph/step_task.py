@@ -33,7 +33,7 @@ HANDLED: Final = 7
 """It failed, and its node's error handler has taken over."""
 
 _NONE: list[Any] = []
-"""The writes of a task that has not begun; never changed."""
+"""The writes of a task that has not returned; never changed."""
 
 PULL: Final = "__pregel_pull"
 PUSH: Final = "__pregel_push"
@@ -153,7 +153,7 @@ class Task(Slot):
     def begin(self) -> None:
         """Start an attempt."""
         self.attempt += 1
-        self.writes = []
+        self.writes = _NONE
 
     @property
     def performs(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -197,9 +197,15 @@ class Task(Slot):
             return node.view(values)
         return node.view(self.base.values)
 
+    def to_write(self) -> None:
+        """Have a list of its own for what it writes; before, thousands that wait share one that is empty."""
+        if self.writes is _NONE:
+            self.writes = []
+
     def returned(self, value: Any) -> None:
         """Take the node's return value: parse and check it, as this task's own failure."""
         node = self.task_node
+        self.to_write()
         node.accept(self, value)
         self.value = value
         acceptor = self.base.program.acceptor

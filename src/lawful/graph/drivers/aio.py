@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from _thread import get_ident
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextvars import copy_context
@@ -11,9 +10,11 @@ from typing import Any
 
 from lawful.graph import orders as o
 from lawful.graph.attempt import attempt, attempt_async
+from lawful.graph.drivers.mailbox import Listening
 from lawful.graph.drivers.pacing import held_back
 from lawful.graph.drivers.recalling import recall, remember, remember_beside, waits
-from lawful.graph.drivers.shared import POLL, WORKERS, Deal, Driver
+from lawful.graph.drivers.shared import POLL, WORKERS, Deal
+from lawful.graph.drivers.stepping import Stepper
 from lawful.graph.drivers.threads import Pool, lend
 from lawful.graph.machine import Machine
 from lawful.graph.outbox import Outbox
@@ -21,12 +22,12 @@ from lawful.graph.step_task import CANCELLED, Task
 from lawful.graph.timing import limit_of
 
 
-class AsyncDriver(Driver):
+class AsyncDriver(Listening):
     """One coroutine owns the machine; tasks, threads and the journal post to its inbox."""
 
     __slots__ = (
-        "_context", "_sleeper", "_waking", "alarms", "cancelling", "flying", "inbox", "keeping", "loop", "pace",
-        "pool", "queued", "quiet", "sleeping", "thread",
+        "_context", "alarms", "broken", "cancelling", "flying", "keeping", "pace", "pool", "queued", "quiet", "sleeping",
+        "stepper",
     )  # fmt: skip
 
     def __init__(
@@ -40,12 +41,9 @@ class AsyncDriver(Driver):
         step_timeout: float | None = None,
     ) -> None:
         super().__init__(machine, deal, chunks, live=live, limit=limit, step_timeout=step_timeout)
-        self.loop = asyncio.get_running_loop()
-        self.thread = get_ident()
         me = asyncio.current_task()
         self.cancelling = me.cancelling() if me is not None else 0
         """How many cancellations our own asyncio task had been asked for before this run."""
-        self.inbox: deque[Any] = deque()
         self.flying: dict[Task, asyncio.Task[None] | None] = {}
         """Tasks under way; None for those in a thread."""
         self.queued: deque[Task] = deque()
@@ -58,9 +56,10 @@ class AsyncDriver(Driver):
         self.pool: Pool | None = None
         self.pace: Outbox | None = None
         """The stream's buffer that nodes are held back by, where chunks arise while they run."""
-        self._sleeper: asyncio.Future[None] | None = None
-        self._waking = False
         self._context: Any = None
+        self.stepper: Stepper | None = None
+        self.broken: BaseException | None = None
+        """What the running of a task raised, other than its node."""
         self.quiet = not (machine.recorder or machine.listener or self.timed or self.control or live)
         """Whether nothing has to be done between two steps: no journal, nobody who listens, no time to be kept, no drain."""
 
@@ -120,6 +119,8 @@ class AsyncDriver(Driver):
 
     def _look(self) -> None:
         """Notice a step that is overdue and a request to stop."""
+        if self.broken is not None:
+            raise self.broken
         if self.step_deadline is not None and (late := self.overdue()) is not None:
             self.local.append(late)
         if self.deal is not None and (stop := self.deal.asked_to_stop()) is not None:
@@ -133,27 +134,26 @@ class AsyncDriver(Driver):
             await self._sleep()
 
     async def _sleep(self) -> None:
-        self._sleeper = self.loop.create_future()
+        self.sleeper = self.loop.create_future()
         timer = self._alarm()
         try:
-            await self._sleeper
+            await self.sleeper
         finally:
-            self._sleeper = None
+            self.sleeper = None
             if timer is not None:
                 timer.cancel()
 
     def _arrived(self, item: Any) -> Any:
         """An event from outside, or None for one that nobody waits for any more."""
-        if type(item) is not o.TaskEnded:
+        if not isinstance(item, Task):
             return item
-        if item.task not in self.flying:
+        if self.flying.pop(item, self) is self:
             return None  # abandoned: what a stopped task does later is not recorded
-        del self.flying[item.task]
-        if self.alarms and (alarm := self.alarms.pop(item.task, None)) is not None:
+        if self.alarms and (alarm := self.alarms.pop(item, None)) is not None:
             alarm.cancel()
         if self.queued:
             self._fly(self.queued.popleft())
-        return item
+        return o.TaskEnded(item)
 
     def _alarm(self) -> asyncio.TimerHandle | None:
         wait: float | None = None
@@ -162,39 +162,6 @@ class AsyncDriver(Driver):
         if self.deal is not None and self.deal.owns_lease:
             wait = POLL if wait is None else min(wait, POLL)
         return self.loop.call_later(wait, self.wake) if wait is not None else None
-
-    def wake(self) -> None:
-        """Something has come; call it on the loop's thread."""
-        sleeper = self._sleeper
-        if sleeper is not None and not sleeper.done():
-            sleeper.set_result(None)
-
-    def wake_from_anywhere(self) -> None:
-        """Something was streamed, maybe from another thread."""
-        if get_ident() == self.thread:
-            self.wake()
-        else:
-            self.post_from_thread(None)
-
-    def post(self, event: Any) -> None:
-        """An event, on the loop's thread."""
-        self.inbox.append(event)
-        self.wake()
-
-    def post_from_thread(self, event: Any) -> None:
-        """An event (or None: only wake up) from any other thread."""
-        if event is not None:
-            self.inbox.append(event)
-        if not self._waking:
-            self._waking = True
-            try:
-                self.loop.call_soon_threadsafe(self._woken)
-            except RuntimeError:  # the loop is closed: nobody waits any more
-                self._waking = False
-
-    def _woken(self) -> None:
-        self._waking = False
-        self.wake()
 
     async def carry(self, orders: Sequence[o.Order]) -> None:
         """Carry out orders; what they cause at once waits in ``local``."""
@@ -248,6 +215,12 @@ class AsyncDriver(Driver):
             if task.task_node.is_async and (not self.machine.timed or limit_of(task) is None):
                 await (self._straight(task) if self.quiet else self._inline(task))
                 return
+        if self.limit is None and self.pace is None and all(t.task_node.is_async for t in tasks):
+            flying, recorder, landed = self.flying, self.machine.recorder, self._landed
+            with self._stepper() as stepper:
+                for task in tasks:
+                    flying[task] = stepper.start(attempt_async(task, recorder, 0, landed))
+            return
         for task in tasks:
             if self.limit is not None and len(self.flying) >= self.limit:
                 self.queued.append(task)
@@ -301,24 +274,37 @@ class AsyncDriver(Driver):
             self.flying[task] = None
             self.pool.give((task,))
             return
-        work = attempt_async(task, self.machine.recorder, 0, self._landed) if self.pace is None else self._paced(task)
-        self.flying[task] = self.loop.create_task(work)
+        if self.pace is not None:
+            self.flying[task] = self.loop.create_task(self._paced(task))
+            return
+        with self._stepper() as stepper:
+            self.flying[task] = stepper.start(attempt_async(task, self.machine.recorder, 0, self._landed))
+
+    def _stepper(self) -> Stepper:
+        if self.stepper is None:
+            # A graph inside a node does not step its own on the stack of all that are around it.
+            self.stepper = Stepper(self.loop, eager=self.machine.run.parent is None, broken=self._broke)
+        return self.stepper
 
     def _paced(self, task: Task) -> Coroutine[Any, Any, None]:
         assert self.pace is not None
         return held_back(self.pace, lambda: attempt_async(task, self.machine.recorder, 0, self._landed))
 
+    def _broke(self, error: BaseException) -> None:
+        self.broken = error
+        self.wake()
+
     def _landed(self, task: Task) -> None:
         # Called from within the task: a done callback would cost another turn of the loop for each.
-        self.inbox.append(o.TaskEnded(task))
-        sleeper = self._sleeper
+        self.inbox.append(task)
+        sleeper = self.sleeper
         if sleeper is not None and not sleeper.done():
             sleeper.set_result(None)
 
     def _work(self, task: Task) -> None:
         """One sync task in a lent thread."""
         self._context.copy().run(attempt, task, self.machine.recorder)
-        self.post_from_thread(o.TaskEnded(task))
+        self.post_from_thread(task)
 
     async def _commit(self, order: o.Commit) -> None:
         deal = self.deal
