@@ -310,6 +310,7 @@ def _first_command(m: Machine, command: Command[Any]) -> Sequence[o.Order]:
     if start.task_node.routers:
         return m.after_commit(m.launch)
     start.begin()
+    start.to_write()
     start.task_node.accept(start, command)
     return _entered(m, start)
 

@@ -32,8 +32,8 @@ DRAINED: Final = 6
 HANDLED: Final = 7
 """It failed, and its node's error handler has taken over."""
 
-_NONE: list[Any] = []
-"""The writes of a task that has not returned; never changed."""
+_NONE: Any = ()
+"""The writes of a task that has not returned: nothing can be added to them."""
 
 PULL: Final = "__pregel_pull"
 PUSH: Final = "__pregel_push"
