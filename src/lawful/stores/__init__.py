@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lawful.stores.memory_cache import MemoryCache as MemoryCache
     from lawful.stores.memory_store import MemoryStore as MemoryStore
     from lawful.stores.postgres import PostgresJournal as PostgresJournal
+    from lawful.stores.postgres_cache import PostgresCache as PostgresCache
     from lawful.stores.postgres_store import PostgresStore as PostgresStore
     from lawful.stores.sqlite import SQLiteJournal as SQLiteJournal
     from lawful.stores.sqlite_cache import SQLiteCache as SQLiteCache
@@ -24,6 +25,7 @@ _WHERE = {
     "EncryptedStore": "lawful.stores.encrypted_store",
     "MemoryCache": "lawful.stores.memory_cache",
     "MemoryStore": "lawful.stores.memory_store",
+    "PostgresCache": "lawful.stores.postgres_cache",
     "PostgresJournal": "lawful.stores.postgres",
     "PostgresStore": "lawful.stores.postgres_store",
     "SQLiteCache": "lawful.stores.sqlite_cache",
@@ -38,6 +40,7 @@ __all__ = [
     "EncryptedStore",
     "MemoryCache",
     "MemoryStore",
+    "PostgresCache",
     "PostgresJournal",
     "PostgresStore",
     "SQLiteCache",
