@@ -58,7 +58,7 @@ def test_two_processes_of_sixteen_threads_race_for_one_claim(
 
     def process() -> None:
         journals = [pg.journal(schema, busy_timeout=30.0) for _ in range(handles)]
-        pay = Slow(provider_of(tmp_path, "neither"), "pay", None, {"timeout": 20.0, "send_budget": 30.0})
+        pay = Slow(provider_of(tmp_path, "neither"), "pay", None, {"timeout": 60.0, "send_budget": 60.0})
         ends: list[Any] = []
         while not go.exists():
             time.sleep(0.001)
@@ -126,7 +126,7 @@ def test_a_freeze_of_another_process_stops_four_workers(pg: PgServer, schema: st
 
     def work(worker: int) -> None:
         journal = pg.journal(schema, busy_timeout=30.0)
-        pay = Timed(provider_of(tmp_path, "neither"), "pay", None, {"timeout": 5.0, "send_budget": 10.0})
+        pay = Timed(provider_of(tmp_path, "neither"), "pay", None, {"timeout": 60.0, "send_budget": 60.0})
         ledger = Ledger(journal)
         for n in range(10_000):
             outcome = ledger.execute_sync(pay.plan(FakeCommand(f"{worker}-{n}")))

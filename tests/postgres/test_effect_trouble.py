@@ -27,6 +27,14 @@ def effect_on(folder: Path, kind: str) -> FakeEffect:
     return FakeEffect(provider_of(folder, kind), "pay", None, {"send_budget": 0.3, "timeout": 0.3})
 
 
+PATIENT = {"send_budget": 60.0, "timeout": 60.0}
+
+
+def patient(folder: Path, kind: str) -> FakeEffect:
+    """Where nothing is to become final: however busy the machine is, it may send."""
+    return FakeEffect(provider_of(folder, kind), "pay", None, PATIENT)
+
+
 def resolved(ledger: Ledger, effect: FakeEffect) -> Any:
     """Execute until the outcome is known or a person is asked."""
     until = time.monotonic() + 5
@@ -152,7 +160,7 @@ def test_a_worker_that_was_paused_past_its_lease_sends_nothing(
 def test_a_store_in_trouble_at_the_claim_sends_nothing(own: PgServer, app: Any, how: str, tmp_path: Path) -> None:
     """C13. Ledger: L3, L7"""
     journal = app()
-    effect = effect_on(tmp_path, "keyed")
+    effect = patient(tmp_path, "keyed")
     ledger = Ledger(journal)
     ledger.plan(effect.plan(FakeCommand("warm")))
     trouble = Trouble(own, app.schema, how)
@@ -186,7 +194,7 @@ def test_an_outcome_that_cannot_be_written_is_kept_and_written_later(
             trouble.begin()
             return receipt
 
-    effect = Hit(provider_of(tmp_path, kind), "pay", None, {"timeout": 5.0})
+    effect = Hit(provider_of(tmp_path, kind), "pay", None, PATIENT)
     try:
         outcome = Ledger(journal).execute_sync(effect.plan(ORDER))
     finally:
@@ -196,7 +204,7 @@ def test_an_outcome_that_cannot_be_written_is_kept_and_written_later(
     if elsewhere:
         journal.close()
         journal = app(**place)
-    again = effect_on(tmp_path, kind)
+    again = patient(tmp_path, kind)
     assert isinstance(Ledger(journal).execute_sync(again.plan(ORDER)), Succeeded)
     assert (again.provider.calls, again.provider.looks) == (0, 0)
     assert again.provider.applied == {"order-1": 1}
@@ -217,7 +225,7 @@ def test_an_outcome_is_written_over_a_new_connection_where_the_old_one_is_cut(
             return receipt
 
     journal = app()
-    effect = Cut(provider_of(tmp_path, "neither"), "pay", None, {"timeout": 5.0})
+    effect = Cut(provider_of(tmp_path, "neither"), "pay", None, PATIENT)
     assert isinstance(Ledger(journal).execute_sync(effect.plan(ORDER)), Succeeded)
     assert effect.provider.applied == {"order-1": 1}
     journal.close()
@@ -230,7 +238,7 @@ def test_a_server_that_cuts_long_statements_off_sends_nothing(own: PgServer, tmp
     schema = own.schema()
     url = f"{own.url()}&options=-c%20statement_timeout%3D150"
     journal = PostgresJournal(url, schema=schema, busy_timeout=20.0)
-    effect = effect_on(tmp_path, "neither")
+    effect = patient(tmp_path, "neither")
     trouble = Trouble(own, schema, "locked")
     trouble.begin()
     with pytest.raises(StoreLocked):

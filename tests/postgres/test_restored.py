@@ -27,7 +27,7 @@ _NUMBERS = itertools.count()
 
 
 def effect_on(folder: Path, kind: str) -> FakeEffect:
-    return FakeEffect(provider_of(folder, kind), "pay", None, {"send_budget": 0.3, "timeout": 0.3})
+    return FakeEffect(provider_of(folder, kind), "pay", None, {"send_budget": 60.0, "timeout": 60.0})
 
 
 def pays(journal: Any, folder: Path, kind: str, *commands: FakeCommand) -> None:
