@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
@@ -76,18 +76,20 @@ def _tried(work: Callable[[], R]) -> R:
     raise AssertionError("unreachable")
 
 
-def _called(call: Call[Any, Any]) -> Ended:
-    """The tool-dispatch seam: whatever a provider's code raises, its claim gets an outcome."""
-    intent = call.intent
+def _dispatched(work: Callable[[], Any], seconds: float, read: Callable[[Any], Any]) -> Ended:
+    """The tool-dispatch seam: whatever an effect's code raises, its claim gets an outcome."""
     try:
-        reply = intent.effect.attempt(intent.command, call.ctx)
-        if inspect.isawaitable(reply):
-            reply = asyncio.run(_within(reply, intent.record.timeout))
-        return Ended(reply)
-    except Exception as error:  # noqa: BLE001 - the seam
-        return Ended(error=error)
-    except BaseException as error:  # noqa: BLE001 - settled first, then raised by run_sync
-        return Ended(error=error, stop=True)
+        found = work()
+        if inspect.isawaitable(found):
+            found = asyncio.run(_within(found, seconds))
+        return Ended(read(found))
+    except BaseException as error:  # noqa: BLE001 - the seam; what is no Exception is raised once this is settled
+        return Ended(error=error, stop=not isinstance(error, Exception))
+
+
+def _called(call: Call[Any, Any]) -> Ended:
+    intent = call.intent
+    return _dispatched(lambda: intent.effect.attempt(intent.command, call.ctx), intent.record.timeout, lambda it: it)
 
 
 async def _within(work: Awaitable[R], seconds: float) -> R:
@@ -96,14 +98,17 @@ async def _within(work: Awaitable[R], seconds: float) -> R:
 
 
 def _looked(look: Look[Any, Any]) -> Seen[Any]:
-    intent = look.intent
-    try:
-        seen = _sought(look)
-        if inspect.isawaitable(seen):
-            seen = asyncio.run(_within(seen, intent.record.timeout))
-        return _as_seen(look, seen)
-    except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
-        return Unavailable(_said(error))
+    seconds = look.intent.record.timeout
+    return _seen(_dispatched(lambda: _sought(look), seconds, lambda seen: _as_seen(look, seen)))
+
+
+def _seen(ended: Ended) -> Seen[Any]:
+    """What a look-up found: one that failed has seen nothing."""
+    if ended.error is None:
+        return ended.value
+    if ended.stop:
+        raise ended.error
+    return Unavailable(f"{type(ended.error).__name__}: {ended.error}"[:300].encode(errors="replace").decode())
 
 
 def _sought(look: Look[Any, Any]) -> Any:
@@ -121,10 +126,6 @@ def _sought(look: Look[Any, Any]) -> Any:
 def _as_seen(look: Look[Any, Any], seen: Any) -> Seen[Any]:
     effect = look.intent.effect
     return stands(effect, seen) if look.at == "revision" else believed(effect, seen)
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:300].encode(errors="replace").decode()
 
 
 # asyncio
@@ -212,7 +213,7 @@ async def _in_thread(work: Callable[[], R]) -> R:
 
 async def _call(call: Call[Any, Any]) -> tuple[Ended, BaseException | None]:
     """How the call ended, and what is to be raised once that is written down."""
-    running = asyncio.ensure_future(_ended(call))
+    running = asyncio.ensure_future(_ended(_performed(call)))
     torn: BaseException | None = None
     try:
         await asyncio.wait({running}, timeout=call.intent.record.timeout)
@@ -245,20 +246,20 @@ async def _grace(running: asyncio.Future[Ended]) -> None:
     running.cancel()
 
 
-async def _ended(call: Call[Any, Any]) -> Ended:
-    """The tool-dispatch seam of the async driver."""
-    intent = call.intent
+async def _ended(work: Awaitable[Any]) -> Ended:
+    """The tool-dispatch seam of the async driver; a cancellation is no outcome."""
     try:
-        if intent.effect.needs_loop:
-            reply = cast("Any", intent.effect.attempt(intent.command, call.ctx))
-            return Ended(await reply)
-        return Ended(await _in_thread(lambda: _heard(call)))
+        return Ended(await work)
     except asyncio.CancelledError:
         raise
-    except Exception as error:  # noqa: BLE001 - the seam
-        return Ended(error=error)
-    except BaseException as error:  # noqa: BLE001 - settled first, then raised by run_async
-        return Ended(error=error, stop=True)
+    except BaseException as error:  # noqa: BLE001 - the seam; what is no Exception is raised once this is settled
+        return Ended(error=error, stop=not isinstance(error, Exception))
+
+
+async def _performed(call: Call[Any, Any]) -> Any:
+    if call.intent.effect.needs_loop:
+        return await cast("Any", call.intent.effect.attempt(call.intent.command, call.ctx))
+    return await _in_thread(lambda: _heard(call))
 
 
 def _heard(call: Call[Any, Any]) -> Any:
@@ -270,12 +271,10 @@ def _heard(call: Call[Any, Any]) -> Any:
 
 
 async def _look(look: Look[Any, Any]) -> Seen[Any]:
-    intent = look.intent
-    try:
-        if intent.effect.needs_loop:
-            seeking = cast("Coroutine[Any, Any, Any]", _sought(look))
-        else:
-            seeking = _in_thread(lambda: _sought(look))
-        return _as_seen(look, await _within(seeking, intent.record.timeout))
-    except Exception as error:  # noqa: BLE001 - the seam: a look-up that fails has seen nothing
-        return Unavailable(_said(error))
+    return _seen(await _ended(_sighted(look)))
+
+
+async def _sighted(look: Look[Any, Any]) -> Seen[Any]:
+    needs_loop = look.intent.effect.needs_loop
+    seeking = cast("Awaitable[Any]", _sought(look)) if needs_loop else _in_thread(lambda: _sought(look))
+    return _as_seen(look, await _within(seeking, look.intent.record.timeout))
