@@ -344,3 +344,24 @@ def test_an_agent_is_a_tool_and_a_step() -> None:
     outer = Agent(Scripted(call(name="scout", task="look"), "it is fair"), tools=[inner.as_tool()])
     assert told(outer.invoke("x").messages)[2] == ("tool", "fair")
     assert run_sync(inner.as_pipeline(), "look") == Ok("fair")
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_provider_that_uses_an_id_again_gets_each_result_in_its_place(kept: bool) -> None:
+    """Servers on one's own machine number their calls anew in each answer."""
+
+    @tool
+    def look(at: str) -> str:
+        """Look."""
+        return f"nothing at {at}"
+
+    def calls(place: str) -> Message:
+        return assistant(ToolCall("look", {"at": place}, id="call_0"))
+
+    model = Scripted(calls("door"), calls("roof"), "none", calls("wall"), "none")
+    agent = Agent(model, tools=[look], journal=MemoryJournal() if kept else None)
+    first = agent.invoke("go", thread="t" if kept else None)
+    assert [m.text for m in first.messages if m.role == "tool"] == ["nothing at door", "nothing at roof"]
+    if kept:
+        again = agent.invoke("go on", thread="t")
+        assert [m.text for m in again.messages if m.role == "tool"][2:] == ["nothing at wall"]

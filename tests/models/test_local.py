@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lawful.models import model, structured
+from lawful.models import Only, ToolSpec, model, structured
 
 pytest.importorskip("xllamacpp")
 
@@ -28,3 +28,14 @@ def test_it_answers_through_openais_wire_and_keeps_to_a_form() -> None:
         with local.stream("Say hello.") as stream:
             assert "".join(stream.text()) == stream.reply.text
         assert isinstance(structured(local, Advice, "It rains. Do I need a coat?").value.coat, bool)
+
+
+def test_it_calls_tools_by_a_schema() -> None:
+    """Rows: S0-045."""
+    pytest.importorskip("openai")
+    city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    kit = [ToolSpec("weather", "Today's weather in one city.", city), ToolSpec("clock", "The time.")]
+    with model("local") as local:
+        [call] = local.invoke("What is the weather in Oslo?", tools=kit, tool_choice=Only("weather")).calls
+        assert call.name == "weather"
+        assert isinstance(call.args["city"], str)

@@ -224,11 +224,13 @@ async def test_leaving_the_stream_closes_the_connection_within_a_second(wire: st
 @wires
 async def test_a_provider_that_goes_silent_ends_at_the_deadline(wire: str) -> None:
     """Rows: S0-045."""
-    with WireServer(begun(wire, ["a"], hang=True)) as server:
+    with WireServer(answer(wire, ["there"]), begun(wire, ["a"], hang=True)) as server:
         async with made(wire, server.url) as model:
-            config = model.config_class(timeout=0.2)
+            await model.ainvoke(
+                "Are you there?"
+            )  # a first request loads half an SDK, which is not the server's silence
             with pytest.raises(ModelTimeout):
-                await model.ainvoke("Hi", config=config)
+                await model.ainvoke("Hi", config=model.config_class(timeout=0.2))
             assert await asyncio.to_thread(server.left_early.wait, 5)
 
 

@@ -241,14 +241,14 @@ class Loop:
                 operation="model",
             )
         made: Counter[str] = Counter()
+        own = messages[at].id or ""
         all_made = past.calls
         sends: list[Send] = []
         for call, ruling in zip(calls, rulings, strict=True):
             made[call.name] += 1
             all_made += 1
-            task = ToolTask(
-                call=call, ruling=ruling, facts=facts, nth=past.of(call.name) + made[call.name], nth_of_all=all_made
-            )
+            nth = past.of(call.name) + made[call.name]
+            task = ToolTask(call=call, ruling=ruling, facts=facts, nth=nth, nth_of_all=all_made, answer=own)
             sends.append(Send("tool", task))
         return sends
 
@@ -283,7 +283,7 @@ class Loop:
             )
         )
         closed(outcome.call)
-        told = [outcome.message.named(f"{call.id}:result")]
+        told = [outcome.message.named(f"{state.get('answer', '')}:{state['nth_of_all']}:{call.id}:result")]
         return {"messages": told} if outcome.facts == NOTHING else {"messages": told, "facts": outcome.facts}
 
     async def _call_tool(self, ask: ToolAsk) -> Outcome:

@@ -41,6 +41,8 @@ class ToolTask(TypedDict):
     """Which call of this tool it is in this turn, from 1."""
     nth_of_all: int
     """Which call of any tool."""
+    answer: str
+    """The id of the message that called: providers use a call's id again, so that it alone names no result."""
 
 
 def this_turn(messages: Sequence[Message]) -> Sequence[Message]:

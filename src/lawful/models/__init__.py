@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lawful.models.anthropic import AnthropicConfig as AnthropicConfig
     from lawful.models.anthropic import AnthropicModel as AnthropicModel
+    from lawful.models.by_schema import CallsBySchema as CallsBySchema
     from lawful.models.chatting import chat as chat
     from lawful.models.chatting import repaired as repaired
     from lawful.models.deltas import BlockDelta as BlockDelta
@@ -70,6 +71,7 @@ else:
         "CallDelta": "lawful.models.deltas",
         "BlockDelta": "lawful.models.deltas",
         "Completed": "lawful.models.deltas",
+        "CallsBySchema": "lawful.models.by_schema",
         "chat": "lawful.models.chatting",
         "recorded": "lawful.models.recording",
         "repaired": "lawful.models.chatting",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import abstractmethod
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -38,7 +38,10 @@ class Reader(Protocol):
 
 
 class Clients(Generic[ClientT]):
-    """One client for each event loop, since a connection belongs to the loop that opened it."""
+    """One client for each event loop, since a connection belongs to the loop that opened it; closed with the loop at last.
+
+    A sync call of an agent has a loop of its own, which nobody could close a client on afterwards.
+    """
 
     def __init__(
         self, make: Callable[[], ClientT], close: Callable[[ClientT], Awaitable[Any]], given: ClientT | None = None
@@ -47,23 +50,36 @@ class Clients(Generic[ClientT]):
         self._close = close
         self._given = given
         """The caller's own, used on every loop and never closed here."""
-        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, ClientT] = WeakKeyDictionary()
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[ClientT, AsyncGenerator[None]]]
+        self._by_loop = WeakKeyDictionary()
 
     def get(self) -> ClientT:
         """The running loop's client."""
         if self._given is not None:
             return self._given
         loop = asyncio.get_running_loop()
-        client = self._by_loop.get(loop)
-        if client is None:
-            client = self._by_loop[loop] = self._make()
-        return client
+        held = self._by_loop.get(loop)
+        if held is None:
+            client = self._make()
+            guard = self._kept(client)
+            with suppress(StopIteration):
+                guard.asend(None).send(
+                    None
+                )  # begun, it is known to the loop, which ends what is begun before it closes
+            held = self._by_loop[loop] = client, guard
+        return held[0]
+
+    async def _kept(self, client: ClientT) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            await self._close(client)
 
     async def aclose(self) -> None:
         """Close the running loop's client."""
-        client = self._by_loop.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await self._close(client)
+        held = self._by_loop.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held[1].aclose()
 
 
 class Adapter(ChatModel[ConfigT]):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import msgspec
 
-from lawful.core.errors import ConfigurationError, Failure, from_json
+from lawful.core.cassettes import SECRETS, Line, NotRecorded, add_line, lines_of, no_cassette
+from lawful.core.errors import Failure, from_json
 from lawful.core.messages import message_json
 from lawful.core.retry import RetryPolicy
 from lawful.models.pieces import Piece
@@ -21,17 +21,6 @@ from lawful.models.settings import ModelConfig
 from lawful.models.values import Request
 
 ConfigT = TypeVar("ConfigT", bound=ModelConfig)
-Line: TypeAlias = dict[str, Any]
-
-SECRETS: Final = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|ghp|gho|hf)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{30,}|\bAKIA[0-9A-Z]{16}\b"
-    r"|(?<=Bearer )[A-Za-z0-9._~+/-]{8,}=*"
-)
-"""What looks like a key."""
-
-
-class NotRecorded(AssertionError):
-    """A cassette was asked for what it has no record of, or has given already; a failed test, which nothing tries again."""
 
 
 class Recorder(ChatModel[ConfigT]):
@@ -61,14 +50,7 @@ class Recorder(ChatModel[ConfigT]):
         finally:
             line["pieces"] = [_piece_json(piece) for piece in heard]
             if heard or "error" in line:
-                self._write(line)
-
-    def _write(self, line: Line) -> None:
-        text = json.dumps(line, ensure_ascii=False, sort_keys=True)
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(SECRETS.sub("***", text) + "\n")
+                add_line(self._path, line, self._secrets)
 
     async def aclose(self) -> None:
         await self.inner.aclose()
@@ -84,7 +66,7 @@ class Replayer(ChatModel[ModelConfig]):
     config_class = ModelConfig
 
     def __init__(self, path: str | os.PathLike[str], *, retry: RetryPolicy | None = None) -> None:
-        lines = _read(Path(path))
+        lines = lines_of(Path(path), "asked", "pieces")
         provider, _, name = str(lines[0].get("model", "")).partition(":") if lines else ("", "", "")
         self.provider, self.name = provider or "cassette", name or Path(path).stem
         self.config = ModelConfig()
@@ -150,21 +132,4 @@ def _piece_from(told: Line) -> Piece:
     try:
         return cast("Piece", msgspec.convert(facts, _KINDS[facts.pop("piece")]))
     except (KeyError, msgspec.ValidationError) as error:
-        raise _no_cassette(f"a piece is not of a cassette's form: {error}") from error
-
-
-def _read(path: Path) -> list[Line]:
-    try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except FileNotFoundError as error:
-        raise _no_cassette(f"there is no cassette {path}") from error
-    except ValueError as error:
-        raise _no_cassette(f"{path} is no cassette: {error}") from error
-    for line in lines:
-        if not isinstance(line, dict) or "asked" not in line or "pieces" not in line:
-            raise _no_cassette(f"{path} is no cassette: a line has no 'asked' or no 'pieces'")
-    return cast("list[Line]", lines)
-
-
-def _no_cassette(why: str) -> ConfigurationError:
-    return ConfigurationError(why, component="models", operation="replay")
+        raise no_cassette(f"a piece is not of a cassette's form: {error}") from error

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
 from lawful.core.errors import ConfigurationError
 from lawful.core.lazy import late
+from lawful.models.by_schema import by_schema
 from lawful.models.openai import OpenAIModel
 from lawful.models.openai_wire import OpenAIConfig
-from lawful.models.values import Profile
+from lawful.models.pieces import Piece
+from lawful.models.values import Profile, Request
 
 CONTEXT: Final = 4096
 """Tokens that request and answer may have together."""
@@ -19,7 +22,8 @@ _WEIGHTS: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 class LocalModel(OpenAIModel):
     """SmolLM2 with 135 million parameters, served by llama.cpp on a port of this machine and asked through OpenAI's wire.
 
-    It speaks English of a kind and keeps to a JSON Schema. It calls no tools by itself: ask it for calls by schema.
+    It speaks English of a kind and keeps to a JSON Schema. It calls tools by such a schema too, one at a time (see
+    `CallsBySchema`): the call is well-formed and the tool is one of those given; whether it is the right one is luck.
 
     Raises: ConfigurationError, which says how to install them, if the packages are missing.
     """
@@ -31,10 +35,14 @@ class LocalModel(OpenAIModel):
             provider="local",
             base_url=f"{self._server.listening_address}/v1",
             config=OpenAIConfig(temperature=0.0, max_tokens=256),
-            profile=Profile(context=CONTEXT, tools=False, images=False, audio=False, files=False, reasoning=False),
+            profile=Profile(context=CONTEXT, images=False, audio=False, files=False, reasoning=False),
             retry=None,
             api_key="none",
         )
+
+    def pieces(self, request: Request, config: OpenAIConfig) -> AsyncIterator[Piece]:
+        ask = super().pieces
+        return by_schema(lambda asked: ask(asked, config), request) if request.tools else ask(request, config)
 
 
 def _serve() -> Any:

@@ -6,6 +6,8 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lawful.tools.cassette import ToolRecorder as ToolRecorder
+    from lawful.tools.cassette import ToolReplayer as ToolReplayer
     from lawful.tools.definition import AnyTool as AnyTool
     from lawful.tools.definition import Tool as Tool
     from lawful.tools.definition import UndeclaredTool as UndeclaredTool
@@ -34,6 +36,8 @@ else:
         "Rules": "lawful.tools.gates",
         "Source": "lawful.tools.sources",
         "Tainted": "lawful.tools.tainted",
+        "ToolRecorder": "lawful.tools.cassette",
+        "ToolReplayer": "lawful.tools.cassette",
         "Toolset": "lawful.tools.toolset",
         "Traits": "lawful.tools.traits",
     }
