@@ -76,6 +76,22 @@ def test_the_command_says_file_and_line_and_fails(program: Any, capsys: pytest.C
     assert "nothing found" in capsys.readouterr().out
 
 
+def test_graphs_as_people_write_them_give_what_is_wrong_and_no_false_alarm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thirty-odd graphs; a comment at the end of a line says what is found there, and nothing is found elsewhere."""
+    text = (Path(__file__).parent.parent / "data/ported/audits.txt").read_text(encoding="utf-8")
+    (tmp_path / "audits_program.py").write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "audits_program", raising=False)
+    told = {n: line.partition("  # ")[2].split(", ") for n, line in enumerate(text.splitlines(), 1) if "  # " in line}
+    names: dict[str, Any] = vars(__import__("audits_program"))
+    graphs = {name: graph for name, graph in names.items() if name.startswith("g_")}
+    found = {(f.kind, f.line) for graph in graphs.values() for f in audit_graph(graph)}
+    assert len(graphs) > 30
+    assert found == {(kind, line) for line, kinds in told.items() for kind in kinds}
+
+
 def test_another_thing_is_no_graph(program: Any) -> None:
     with pytest.raises(ConfigurationError, match="StateGraph"):
         audit_graph(program.State)
