@@ -85,7 +85,8 @@ def test_graphs_as_people_write_them_give_what_is_wrong_and_no_false_alarm(
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "audits_program", raising=False)
     told = {n: line.partition("  # ")[2].split(", ") for n, line in enumerate(text.splitlines(), 1) if "  # " in line}
-    names: dict[str, Any] = vars(__import__("audits_program"))
+    program: Any = __import__("audits_program")
+    names: dict[str, Any] = program.__dict__
     graphs = {name: graph for name, graph in names.items() if name.startswith("g_")}
     found = {(f.kind, f.line) for graph in graphs.values() for f in audit_graph(graph)}
     assert len(graphs) > 30

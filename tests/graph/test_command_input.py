@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from lawful import START, Command, Send, StateGraph, interrupt
-from lawful.core.errors import InvalidUpdateError
+from lawful.core.errors import InvalidUpdateError, UnknownQuestion
 from lawful.journal.port import Journal
 from support.graphs import Drive, concat, mark, on
 
@@ -149,4 +149,8 @@ def test_a_command_may_be_the_first_input_of_its_thread(
 def test_an_answer_alone_begins_nothing(journal: Journal, strict: bool, drive: Drive) -> None:
     """Rules: 131."""
     graph = StateGraph(State, strict=strict).add_node("a", mark("a")).add_edge(START, "a").compile(checkpointer=journal)
-    assert drive.invoke(graph, Command(resume="yes"), on("t")) == {"trail": []}
+    if strict:
+        with pytest.raises(UnknownQuestion, match="nothing has run on it"):
+            drive.invoke(graph, Command(resume="yes"), on("t"))
+    else:
+        assert drive.invoke(graph, Command(resume="yes"), on("t")) == {"trail": []}
