@@ -8,11 +8,13 @@ from typing import Any, cast
 
 from lawful.agents.agent import Agent
 from lawful.cli import console
-from lawful.cli.console import DONE, asked, command, journal_at, said, say
+from lawful.cli.console import DONE, asked, command, said, say
 from lawful.cli.graphs import load, thing
+from lawful.cli.run import ways_to_answer
 from lawful.core.errors import ValidationError
 from lawful.graph import CompiledStateGraph
 from lawful.graph.outcome import Done, Failed, Paused
+from lawful.journal.ids import thread_key
 
 
 def run(args: Namespace) -> int:
@@ -29,11 +31,10 @@ def run(args: Namespace) -> int:
 
 def _journal(args: Namespace) -> Any:
     """The one that is named; with a thread and no name the command's own, so that it can be gone on with."""
-    if args.journal is not None and args.journal.startswith(("postgres://", "postgresql://")):
-        return journal_at(args.journal)
-    if args.journal is not None:
-        return console.made(args.journal.removeprefix("sqlite:///"))
-    return console.made(args.db) if args.db is not None or args.thread is not None else None
+    if args.thread is not None:
+        thread_key(args.thread)  # before anything is made
+    named = console.named_by(args)
+    return console.made(named) if named is not None or args.thread is not None else None
 
 
 def given_to(graph: CompiledStateGraph[Any], prompt: str) -> Any:
@@ -68,13 +69,14 @@ def _tell(args: Namespace, ended: Done[Any] | Paused | Failed) -> int:
         case Paused(questions=questions, thread=thread):
             for question in questions:
                 say(f"asks: {asked(question)}")
-            kept = args.journal or args.db
+            kept = console.named_by(args)
             if thread is None or not (kept or args.thread):
                 say("", "Name a thread with --thread ID, and it waits for your answer.")
                 return DONE
             say("", "To answer, from this or any other terminal:")
-            words = ("yes", "no")
-            say(*(f"  {command('answer', str(thread), word, '--graph', args.thing, db=kept)}" for word in words))
+            ways = [way for question in questions for way in ways_to_answer(question)]
+            for way in dict.fromkeys(ways):
+                say(f"  {command('answer', str(thread), *way, '--graph', args.thing, db=kept)}")
             return DONE
         case Failed(error):
             raise error

@@ -24,7 +24,8 @@ _HELP = "An empty line is passed over; /new begins anew, /quit or the end of inp
 
 def chat(args: Namespace) -> int:
     """`lawful chat [module:agent]`: line for line; without a name the demo model, which says that it is none."""
-    kept = console.made(args.db) if args.db is not None or args.thread is not None else MemoryJournal()
+    named = console.named_by(args)
+    kept = console.made(named) if named is not None or args.thread is not None else MemoryJournal()
     with closing(kept) as journal:
         talk = _Talk(args.thing, journal, args.thread or "chat")
         say(f"Talking with {args.thing or f'the demo {SAYS}'}. {_HELP}")

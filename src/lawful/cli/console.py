@@ -139,28 +139,57 @@ def _same(one: str, other: str) -> bool:
 # The journal
 
 
-def opened(db: str | None) -> SQLiteJournal:
-    """The journal that is there. Raises: StoreError, if it is not; nothing is made by looking."""
-    path = Path(db) if db is not None else DEFAULT
-    if not path.is_file():
-        hint = "" if db is not None else ", or name another with --db"
+def opened(db: str | None) -> Journal:
+    """The journal that is there, at a file's path or a URL. Raises: StoreError, if it is not; nothing is made by looking."""
+    if db is not None:
+        return journal_at(db)
+    if not DEFAULT.is_file():
         raise StoreError(
-            f"there is no journal at {str(path)!r}: `lawful demo` makes one{hint}", component="cli", operation="open"
+            f"there is no journal at {str(DEFAULT)!r}: `lawful demo` makes one, or name another with --db",
+            component="cli",
+            operation="open",
         )
-    return SQLiteJournal(path)
+    return journal_at(str(DEFAULT))
+
+
+def on_server(url: str) -> bool:
+    """Whether ``url`` names a database on a server, and no file."""
+    return url.startswith(("postgres://", "postgresql://"))
 
 
 def journal_at(url: str) -> Journal:
     """The journal at a file's path, ``sqlite:///path`` or ``postgresql://...``; nothing is made by looking.
 
-    Raises: StoreError for a file that is not there; ConfigurationError where the extra for PostgreSQL is missing.
+    Raises: StoreError for a file that is not there or empty; ConfigurationError where the extra for PostgreSQL is missing.
     """
-    if url.startswith(("postgres://", "postgresql://")):
+    if on_server(url):
         return late("lawful.stores.postgres").PostgresJournal(url)
-    path = url.removeprefix("sqlite:///")
-    if not Path(path).is_file():
-        raise StoreError(f"there is no journal at {path!r}", component="cli", operation="open")
+    path = Path(url.removeprefix("sqlite:///"))
+    why = ""
+    if path.is_dir():
+        why = f"{str(path)!r} is a folder, not a journal"
+    elif not path.is_file():
+        why = f"there is no journal at {str(path)!r}.{_beside(path)}"
+    elif path.stat().st_size == 0:
+        why = f"{str(path)!r} is empty: a journal that was cut off, or none"
+    if why:
+        raise StoreError(why, component="cli", operation="open")
     return SQLiteJournal(path)
+
+
+def _beside(path: Path) -> str:
+    """The nearest name of a file that is there."""
+    try:
+        there = [each.name for each in path.parent.iterdir() if each.suffix == path.suffix]
+    except OSError:
+        return f" There is no folder {str(path.parent)!r}."
+    meant = nearest(path.name, there) if there else ""
+    return meant if "Did you mean" in meant else ""
+
+
+def named_by(args: Namespace) -> str | None:
+    """The journal as the options name it, for lines that a reader may copy."""
+    return args.journal or args.db
 
 
 def journal_of(args: Namespace) -> Journal:
@@ -172,9 +201,11 @@ def journal_of(args: Namespace) -> Journal:
     return journal_at(args.journal)
 
 
-def made(db: str | None) -> SQLiteJournal:
-    """The journal, made where there is none. Raises: StoreError."""
-    path = Path(db) if db is not None else DEFAULT
+def made(db: str | None) -> Journal:
+    """The journal, made where there is none and it is a file. Raises: StoreError, ConfigurationError."""
+    if db is not None and on_server(db):
+        return journal_at(db)
+    path = Path(db.removeprefix("sqlite:///")) if db is not None else DEFAULT
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         ignore = HOME / ".gitignore"
@@ -187,13 +218,13 @@ def made(db: str | None) -> SQLiteJournal:
     return SQLiteJournal(path)
 
 
-def thread_of(journal: SQLiteJournal, name: str) -> ThreadInfo:
+def thread_of(journal: Journal, name: str) -> ThreadInfo:
     """What the journal knows of a thread. Raises: ValidationError with the nearest name; InvalidThreadId."""
     info = journal.info(thread_key(name))
     if info is None:
         known = [each.thread for each in journal.threads(limit=1000)]
         raise ValidationError(
-            f"there is no thread {name!r} in {journal.path}.{nearest(name, known)}",
+            f"there is no thread {name!r} in {getattr(journal, 'path', 'the journal')}.{nearest(name, known)}",
             component="cli",
             operation="thread",
             details={"thread": name},

@@ -40,7 +40,7 @@ def demo(args: Namespace) -> int:
     wanted = replace(asked, repo=_place(args, thread))
     by = who(args.by)
     models = _models(args)
-    with closing(console.made(args.db)) as journal:
+    with closing(_journal(args)) as journal:
         graph = build(journal, play_of(args, thread), models=models)
         stands = _fresh(args, journal, graph, thread, wanted)
         if stands is None:
@@ -49,6 +49,14 @@ def demo(args: Namespace) -> int:
             say("", "yes, since --yes was given:")
             return answer_with(graph, thread, stands.asked[0], True, by=by, db=args.db)
         return report(graph, thread, stands, args.db)
+
+
+def _journal(args: Namespace) -> SQLiteJournal:
+    """Raises: ConfigurationError for a journal on a server: the forge stands beside the file."""
+    journal = None if console.on_server(args.db or "") else console.made(args.db)
+    if not isinstance(journal, SQLiteJournal):
+        raise ConfigurationError("the demo keeps its journal, and its forge, in files: --db FILE", component="demo")
+    return journal
 
 
 def _check(args: Namespace) -> None:

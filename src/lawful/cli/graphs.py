@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
@@ -12,7 +13,7 @@ from typing import Any
 
 from lawful.cli import update_graph
 from lawful.cli.publishing import Play
-from lawful.core.errors import ConfigurationError, nearest
+from lawful.core.errors import ConfigurationError, Failure, nearest
 from lawful.core.lazy import late
 from lawful.graph import CompiledStateGraph, StateGraph
 from lawful.journal.port import Journal
@@ -59,7 +60,7 @@ def load(named: str, journal: Journal | None) -> CompiledStateGraph[Any]:
     """
     match = _PLACE.fullmatch(named)
     if match is None:
-        raise _wrong(f"{named!r} is not of the form module:name, such as shop.orders:graph")
+        raise _wrong(f"{named!r} is not of the form module:name, such as shop.orders:graph.{_as_module(named)}")
     module = _module(match["module"])
     found: Any = getattr(module, match["name"], None)
     kind: Any = found.__class__
@@ -85,10 +86,11 @@ def thing(named: str) -> Any:
     """Whatever a caller of the command names by ``module:name``. Raises: ConfigurationError with the nearest name."""
     match = _PLACE.fullmatch(named)
     if match is None:
-        raise _wrong(f"{named!r} is not of the form module:name, such as shop.rules:release")
+        raise _wrong(f"{named!r} is not of the form module:name, such as shop.rules:release.{_as_module(named)}")
     module = _module(match["module"])
     if not hasattr(module, match["name"]):
-        raise _wrong(f"{match['module']} has no {match['name']!r}.{nearest(match['name'], vars(module))}")
+        own = [name for name, value in vars(module).items() if _is_own(module, name, value)]
+        raise _wrong(f"{match['module']} has no {match['name']!r}.{nearest(match['name'], own)}")
     return getattr(module, match["name"])
 
 
@@ -104,10 +106,43 @@ def _module(name: str) -> ModuleType:
             and error.name is not None
             and (name + ".").startswith(error.name + ".")
         ):
-            raise _wrong(f"there is no module {error.name!r} in {here} or among what is installed") from error
+            told = f"there is no module {error.name!r} in {here} or among what is installed"
+            raise _wrong(f"{told}.{_as_module(name)}") from error
         raise _wrong(f"{name} cannot be imported: {error}") from error
     except SyntaxError as error:
         raise _wrong(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+    except Failure:
+        raise
+    except Exception as error:
+        raise _wrong(f"{name} cannot be imported: {told_error(error)}") from error
+
+
+def told_error(error: BaseException) -> str:
+    """An exception as one line, with the innermost place of the caller's own code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        frame for frame in frames if f"{os.sep}lawful{os.sep}" not in frame.filename and "<frozen" not in frame.filename
+    ]
+    at = (own or list(frames))[-1:]
+    notes: list[str] = getattr(error, "__notes__", [])
+    place = "".join(f" ({frame.filename}, line {frame.lineno})" for frame in at)
+    return ". ".join([f"{type(error).__name__}: {error}{place}", *notes])
+
+
+def _is_own(module: ModuleType, name: str, value: object) -> bool:
+    """Whether a module's name is a thing that was made there, rather than imported or the language's own."""
+    if name.startswith("_") or isinstance(value, ModuleType):
+        return False
+    if isinstance(value, type) or hasattr(value, "__code__"):
+        return value.__module__ == module.__name__
+    return not isinstance(value, (str, bytes))
+
+
+def _as_module(named: str) -> str:
+    """How a file's path is written as a module."""
+    path, colon, name = named.rpartition(":") if ":" in named else (named, "", "")
+    meant = path.removeprefix("./").removesuffix(".py").replace("/", ".")
+    return f" Did you mean {meant + colon + name!r}?" if meant != path and _PLACE.fullmatch(f"{meant}:x") else ""
 
 
 def _wrong(message: str) -> ConfigurationError:

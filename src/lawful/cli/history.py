@@ -18,8 +18,8 @@ from lawful.cli.update_graph import effects_of
 from lawful.effects import Ledger
 from lawful.effects.log import read_events
 from lawful.graph import CompiledStateGraph
+from lawful.journal.port import Journal
 from lawful.journal.records import Operation, ThreadInfo
-from lawful.stores.sqlite import SQLiteJournal
 
 
 class Step(Struct, frozen=True):
@@ -58,7 +58,7 @@ class Shown(Struct, frozen=True):
 
 def threads(args: Namespace) -> int:
     """`lawful threads`: every thread of the journal."""
-    with closing(console.opened(args.db)) as journal:
+    with closing(console.journal_of(args)) as journal:
         rows = sorted(journal.threads(), key=lambda info: info.updated)
         told = [(info, _status(journal, info)) for info in rows]
     if args.json:
@@ -71,7 +71,7 @@ def threads(args: Namespace) -> int:
     return DONE
 
 
-def _status(journal: SQLiteJournal, info: ThreadInfo) -> str:
+def _status(journal: Journal, info: ThreadInfo) -> str:
     if info.graph not in SHIPPED:
         return "name its graph to know: show --graph"
     return status_of(standing(SHIPPED[info.graph](journal), info.thread))
@@ -93,7 +93,7 @@ def status_of(stands: Standing) -> str:
 
 def show(args: Namespace) -> int:
     """`lawful show`: where a thread stands, what it holds, what it asks, and what became of its effects."""
-    with closing(console.opened(args.db)) as journal:
+    with closing(console.journal_of(args)) as journal:
         info = console.thread_of(journal, args.thread)
         graph = graph_of(info, journal, args.graph)
         stands = standing(graph, args.thread)
@@ -115,11 +115,11 @@ def show(args: Namespace) -> int:
                 each["state"], each["operation"], f"attempts: {each['attempts']}; next: {each['next']}", *each["rules"]
             )
     for question in stands.asked:
-        ask(args.thread, question, args.db, graph.name)
+        ask(args.thread, question, console.named_by(args), graph.name, args.graph)
     return DONE
 
 
-def operations_of(journal: SQLiteJournal, thread: str) -> list[Operation]:
+def operations_of(journal: Journal, thread: str) -> list[Operation]:
     return journal.read(lambda tx: list(tx.operations(thread=thread)))
 
 
@@ -137,7 +137,7 @@ def _effect(ledger: Ledger, row: Operation) -> dict[str, Any]:
 
 def history(args: Namespace) -> int:
     """`lawful history`: the steps of a thread and the events of its effects, oldest first."""
-    with closing(console.opened(args.db)) as journal:
+    with closing(console.journal_of(args)) as journal:
         info = console.thread_of(journal, args.thread)
         known = args.graph is not None or info.graph in SHIPPED
         steps = steps_of(graph_of(info, journal, args.graph), args) if known else bare_steps(journal, args)
@@ -147,9 +147,8 @@ def history(args: Namespace) -> int:
         return DONE
     say(f"thread {args.thread} (graph {info.graph}), times in UTC")
     if not known:
-        say(
-            f"what ran is known with its graph: {command('history', args.thread, '--graph', 'MODULE:NAME', db=args.db)}"
-        )
+        told = command("history", args.thread, "--graph", "MODULE:NAME", db=console.named_by(args))
+        say(f"what ran is known with its graph: {told}")
     say()
     head = ("step", "at", "from", "ran", "wrote")
     console.table(
@@ -185,12 +184,12 @@ def _ran(nodes: Sequence[str]) -> list[str]:
     return [node for node in nodes if not node.startswith("__")]
 
 
-def bare_steps(journal: SQLiteJournal, args: Namespace) -> list[Step]:
+def bare_steps(journal: Journal, args: Namespace) -> list[Step]:
     """What a journal can tell without the graph that made it."""
     rows = journal.history(args.thread, limit=args.limit)
     return [Step(row.step, row.at, row.source, [], {}, row.id) for row in reversed(rows)]
 
 
-def facts_of(journal: SQLiteJournal, row: Operation) -> list[Fact]:
+def facts_of(journal: Journal, row: Operation) -> list[Fact]:
     events = journal.read(lambda tx: read_events(tx.events(row.op_id)))
     return [Fact(event.at, type(event).__name__, row.op_id) for event in events]

@@ -13,6 +13,7 @@ import lawful
 from lawful.cli.console import REFUSED, USAGE, complain, refuse
 from lawful.cli.demo import demo
 from lawful.cli.draw import draw
+from lawful.cli.graphs import told_error
 from lawful.cli.history import history, show, threads
 from lawful.cli.ledger import ledger, policy
 from lawful.cli.ledger_words import effects_word, journal_word, words
@@ -38,7 +39,7 @@ approved, and made once through a crash."""
 _CODES = """\
 exit codes: 0 done, or waiting for an answer; 1 refused or failed, one line on standard error says why;
 2 the command line is wrong; 3 the outcome of an effect is not known; 130 interrupted.
-The journal is .lawful/lawful.db in the current folder; every verb takes --db FILE."""
+The journal is .lawful/lawful.db in the current folder; --db or --journal names another. LAWFUL_TRACEBACK=1: tracebacks."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,28 +70,13 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
         return made
 
     _demo(verb("demo", "update a pinned dependency in a real git repository, up to your approval"))
-    _answer(verb("answer", "say yes or no to a thread's question, and go on with its run"))
+    _answer(verb("answer", "answer a thread's question, and go on with its run"))
     one = verb("recover", "after a crash: find out what happened, finish what was begun")
     journal_word(one)
     effects_word(one)
     _graph(one)
     _json(one)
-    one = verb("history", "list a thread's steps and the events of its effects")
-    one.add_argument("thread", metavar="THREAD")
-    one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
-    _graph(one)
-    _json(one)
-    one = verb("trace", "draw a thread's timeline: what ran when, and how long it took")
-    one.add_argument("thread", metavar="THREAD")
-    one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
-    _graph(one)
-    _json(one)
-    one = verb("show", "show where a thread stands: its values, questions and effects")
-    one.add_argument("thread", metavar="THREAD")
-    one.add_argument("--whole", action="store_true", help="do not shorten values")
-    _graph(one)
-    _json(one)
-    _json(verb("threads", "list the journal's threads"))
+    _looking(verb)
     about = "list, explain, settle, verify, freeze and export operations"
     one = verbs.add_parser("ledger", help=about, description=f"{about.capitalize()}.", allow_abbrev=False)
     two = verbs.add_parser("policy", help="compare policies", description="Compare policies.", allow_abbrev=False)
@@ -108,10 +94,35 @@ def parser() -> tuple[Parser, tuple[str, ...]]:
     return top, tuple(verbs.choices)
 
 
+def _looking(verb: Callable[[str, str], Parser]) -> None:
+    one = verb("history", "list a thread's steps and the events of its effects")
+    one.add_argument("thread", metavar="THREAD")
+    journal_word(one)
+    one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
+    _graph(one)
+    _json(one)
+    one = verb("trace", "draw a thread's timeline: what ran when, and how long it took")
+    one.add_argument("thread", metavar="THREAD")
+    journal_word(one)
+    one.add_argument("--limit", type=_count, metavar="N", help="only the newest N steps")
+    _graph(one)
+    _json(one)
+    one = verb("show", "show where a thread stands: its values, questions and effects")
+    one.add_argument("thread", metavar="THREAD")
+    journal_word(one)
+    one.add_argument("--whole", action="store_true", help="do not shorten values")
+    _graph(one)
+    _json(one)
+    one = verb("threads", "list the journal's threads")
+    journal_word(one)
+    _json(one)
+
+
 def _agents(verb: Callable[[str, str], Parser]) -> None:
     one = verb("chat", "talk with an agent in the terminal; it is read anew whenever its file is saved")
     one.add_argument("thing", nargs="?", metavar="module:agent", help="an agent of yours; a stand-in if not given")
     one.add_argument("--thread", metavar="ID", help="go on with this conversation, in the journal")
+    journal_word(one)
     one = verb("run", "ask an agent, or run a graph, once")
     one.add_argument("thing", metavar="module:name", help="an agent or a graph of yours")
     one.add_argument("prompt", metavar="PROMPT", help="a text; for a graph of several keys a JSON object")
@@ -153,7 +164,10 @@ def _demo(one: Parser) -> None:
 
 def _answer(one: Parser) -> None:
     one.add_argument("thread", metavar="THREAD")
-    one.add_argument("answer", choices=("yes", "no"), metavar="yes|no")
+    given = one.add_mutually_exclusive_group(required=True)
+    given.add_argument("answer", nargs="?", choices=("yes", "no"), metavar="yes|no")
+    given.add_argument("--value", metavar="JSON", help="any other answer: JSON, or a text")
+    journal_word(one)
     one.add_argument("--question", metavar="ID", help="which, where several are open")
     _killing(one)
     _graph(one)
@@ -244,4 +258,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except OSError as error:
         refuse(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), "os")
+        return REFUSED
+    except Exception as error:
+        if os.environ.get("LAWFUL_TRACEBACK"):
+            raise
+        refuse(f"{told_error(error)}. LAWFUL_TRACEBACK=1 shows all of it", "bug")
         return REFUSED

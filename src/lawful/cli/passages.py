@@ -17,6 +17,7 @@ from lawful.core.result import Err
 from lawful.models import chat
 from lawful.pipeline import run_sync
 from lawful.rag import Document, Fetcher, Hit, Index, MarkdownSplitter, Progress, load, load_folder, retrieval_qa
+from lawful.rag.index import embedder_of
 from lawful.rag.loaders import READERS
 from lawful.rag.split import RecursiveSplitter, Splitter
 
@@ -62,6 +63,8 @@ def index(args: Namespace) -> int:
             operation="index",
         )
     file = Path(args.file or FILE)
+    if args.embedder:
+        embedder_of(args.embedder)  # before anything is made
     file.parent.mkdir(parents=True, exist_ok=True)
     with Index.open(file, embedder=args.embedder) as opened:
         kind = opened.setting("split", args.split) or "text"
@@ -87,7 +90,7 @@ def ask(args: Namespace) -> int:
     """`lawful ask`: the passages that fit best, or a model's answer that cites them."""
     file = Path(args.file or FILE)
     other = ("--file", args.file) if args.file else ()
-    if not file.is_file():
+    if not file.is_file() or file.stat().st_size == 0:
         raise DocumentLoaderError(
             f"there is no index {str(file)!r}: make one with {console.command('index', 'FOLDER', *other)}",
             component="cli",

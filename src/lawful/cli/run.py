@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 from argparse import Namespace
 from contextlib import closing
 from typing import Any
@@ -38,7 +39,8 @@ FINE = ("declined", "up_to_date")
 def answer(args: Namespace) -> int:
     """`lawful answer`: say yes or no to a thread's open question and go on with its run."""
     by = who(args.by)
-    with closing(console.opened(args.db)) as journal:
+    given = given_answer(args)
+    with closing(console.journal_of(args)) as journal:
         info = console.thread_of(journal, args.thread)
         if (wrong := wronged(args)) and (args.graph or info.graph != NAME):
             raise ConfigurationError(f"{wrong[0]} is for threads of the demo", component="cli")
@@ -47,22 +49,41 @@ def answer(args: Namespace) -> int:
         if not before.asked:
             raise UnknownQuestion(_nothing_asked(args, before), component="cli", operation="answer")
         question = console.one_of(args.question, before.asked)
-        return answer_with(graph, args.thread, question, args.answer == "yes", by=by, db=args.db)
+        return answer_with(graph, args.thread, question, given, by=by, db=console.named_by(args), named=args.graph)
+
+
+def given_answer(args: Namespace) -> Any:
+    """yes and no are True and False; ``--value`` is JSON, or else the text as it is."""
+    if args.value is None:
+        return args.answer == "yes"
+    try:
+        return json.loads(args.value)
+    except ValueError:
+        return args.value
 
 
 def _nothing_asked(args: Namespace, stands: Standing) -> str:
     told = f"thread {args.thread!r} asks nothing"
     if stands.waiting:
-        return f"{told}: it was answered, and its work is unfinished: {command('recover', db=args.db)}"
+        named = ["--graph", args.graph] if args.graph else []
+        again = command("recover", *named, db=console.named_by(args))
+        return f"{told}: it was answered, and its work is unfinished: {again}"
     return f"{told}: it has ended"
 
 
 def answer_with(
-    graph: CompiledStateGraph[Any], thread: str, question: Question, yes: bool, *, by: str, db: str | None
+    graph: CompiledStateGraph[Any],
+    thread: str,
+    question: Question,
+    given: Any,
+    *,
+    by: str,
+    db: str | None,
+    named: str | None = None,
 ) -> int:
-    """Give ``question`` its yes or no and go on; gives the exit code. Raises: AlreadyAnswered, UnknownQuestion."""
-    after = advance(graph, thread, None, question.answer(yes), by=by)
-    return report(graph, thread, after, db)
+    """Give ``question`` its answer and go on; gives the exit code. Raises: AlreadyAnswered, UnknownQuestion."""
+    after = advance(graph, thread, None, question.answer(given), by=by)
+    return report(graph, thread, after, db, named)
 
 
 def who(by: str | None) -> str:
@@ -104,15 +125,18 @@ def play_of(args: Namespace, thread: str) -> Play:
 # Telling where a thread stands
 
 
-def report(graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: str | None) -> int:
+def report(
+    graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: str | None, named: str | None = None
+) -> int:
     """Say how a run ended or what it waits for; gives the exit code."""
     if stands.unknown:
         told = ", ".join(str(each.value) for each in stands.unknown)
-        complain(ToolError(f"nobody knows yet what became of {told}: {command('recover', db=db)}", component="cli"))
+        again = command("recover", *(["--graph", named] if named else []), db=db)
+        complain(ToolError(f"nobody knows yet what became of {told}: {again}", component="cli"))
         return UNKNOWN
     if stands.asked:
         for question in stands.asked:
-            ask(thread, question, db, graph.name)
+            ask(thread, question, db, graph.name, named)
         return DONE
     if stands.waiting:
         raise ToolError(
@@ -143,16 +167,26 @@ def _report_demo(thread: str, stands: Standing, db: str | None) -> int:
     return DONE
 
 
-def ask(thread: str, question: Question, db: str | None, graph: str = NAME) -> None:
+def ways_to_answer(question: Question) -> list[tuple[str, ...]]:
+    """The words after the thread's name that answer it."""
+    if question.answer_type in ("", "bool", "approved"):
+        free = [("--value", "JSON")] if not question.answer_type else []
+        return [("yes",), ("no",), *free]
+    return [("--value", question.answer_type.upper())]
+
+
+def ask(thread: str, question: Question, db: str | None, graph: str = NAME, named: str | None = None) -> None:
     """Show a question and the lines that answer it."""
     value = question.value
     if graph == NAME and isinstance(value, dict):
         _show_approval({str(k): v for k, v in value.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     else:
         say("", f"{question.node} asks: {console.short(value, 400)}")
-    more = [] if graph in SHIPPED else ["--graph", "MODULE:NAME"]
+    more = ["--graph", named] if named else [] if graph in SHIPPED else ["--graph", "MODULE:NAME"]
+    ways = [("yes",), ("no",)] if graph == NAME else ways_to_answer(question)
     say("", "To answer, from this or any other terminal:")
-    say(f"  {command('answer', thread, 'yes', *more, db=db)}", f"  {command('answer', thread, 'no', *more, db=db)}")
+    for way in ways:
+        say(f"  {command('answer', thread, *way, *more, db=db)}")
     if graph == NAME:
         say("or, to see a crash at the worst moment and the recovery from it:")
         say(f"  {command('answer', thread, 'yes', '--lose-reply', '--kill-after-effect', db=db)}")
@@ -237,7 +271,7 @@ def _finish(done: Recovery, thread: str, graph: CompiledStateGraph[Any], args: N
     if args.json:
         done.finished.append(thread)
         return
-    code = report(graph, thread, after, args.db)
+    code = report(graph, thread, after, console.named_by(args), args.graph)
     (done.finished if code == DONE else done.failed).append(thread)
 
 

@@ -33,7 +33,7 @@ class Bar(Struct, frozen=True):
 
 def trace(args: Namespace) -> int:
     """`lawful trace`: what ran when, and how long it took."""
-    with closing(console.opened(args.db)) as journal:
+    with closing(console.journal_of(args)) as journal:
         info = console.thread_of(journal, args.thread)
         known = args.graph is not None or info.graph in SHIPPED
         steps = steps_of(graph_of(info, journal, args.graph), args) if known else bare_steps(journal, args)
@@ -47,7 +47,7 @@ def trace(args: Namespace) -> int:
     for line in drawn(bars):
         say(line)
     if not known:
-        told = command("trace", args.thread, "--graph", "MODULE:NAME", db=args.db)
+        told = command("trace", args.thread, "--graph", "MODULE:NAME", db=console.named_by(args))
         say("", f"what ran in each step is known with its graph: {told}")
     return DONE
 

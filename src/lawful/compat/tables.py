@@ -71,6 +71,7 @@ class SQLiteTables:
     def __init__(self, path: str) -> None:
         if not Path(path).is_file():
             raise _nothing(path, "there is no such file")
+        self._file = path
         self._con = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         columns = {row[1] for row in self._rows("PRAGMA table_info(writes)")}
         if "task_id" not in columns or not self._rows("PRAGMA table_info(checkpoints)"):
@@ -83,7 +84,7 @@ class SQLiteTables:
             with closing(self._con.execute(sql, given)) as found:
                 return found.fetchall()
         except sqlite3.DatabaseError as error:
-            raise _nothing("the database", str(error)) from error
+            raise _nothing(self._file, str(error)) from error
 
     def threads(self) -> Sequence[str]:
         return [row[0] for row in self._rows("SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id")]
