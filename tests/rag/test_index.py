@@ -9,8 +9,9 @@ import pytest
 
 from lawful.core.errors import ConfigurationError, ValidationError, VectorStoreError
 from lawful.models.embedding import Embeddings, HashEmbedder
-from lawful.rag import CharacterSplitter, FileVectors, Index, MemoryVectors, Progress, SparseIndex, document, field
-from lawful.rag.documents import Document
+from lawful.pipeline import run_sync
+from lawful.rag import CharacterSplitter, FileVectors, Hit, Index, MemoryVectors, Progress, SparseIndex, document, field
+from lawful.rag.documents import Document, Passage
 from lawful.rag.ports import VectorStore
 
 pytestmark = pytest.mark.unit
@@ -208,3 +209,26 @@ def test_a_stray_passage_is_told() -> None:
         other = index.vectors.search(index.embedder.embed_query("cats"), 1)[0].passage
         index.words.upsert([type(other)("stray", "gone", "text", 0, 4)])
         assert index.check().stray == ("stray",)
+
+
+def test_a_hybrid_search_looks_twice_as_deep_as_is_wanted() -> None:
+    """What is second for both is better than what is first for one of them."""
+    with Index.open() as index:
+        index.update([document(f"text {name}", id=name) for name in "abc"])
+        by = {id: Hit(Passage(f"{id}#1", id, f"text {id}", 0, 6), 1.0) for id in "abc"}
+        depths: list[int] = []
+
+        def near(vector: object, k: int, where: object = None) -> list[Hit]:
+            depths.append(k)
+            return [by["a"], by["b"]][:k]
+
+        def worded(text: str, k: int, where: object = None) -> list[Hit]:
+            depths.append(k)
+            return [by["c"], by["b"]][:k]
+
+        index.vectors.search = near  # type: ignore[method-assign]
+        index.words.search = worded  # type: ignore[method-assign]
+        assert [hit.passage.document for hit in run_sync(index.hybrid(1), "text").unwrap()] == ["b"]
+        assert [hit.passage.document for hit in index.search("text", 1)] == ["b"]
+        assert depths == [2, 2, 2, 2]
+        assert [hit.passage.document for hit in run_sync(index.hybrid(1, deep=1), "text").unwrap()] == ["a"]

@@ -17,6 +17,10 @@ from lawful.rag.web import is_public
 pytestmark = pytest.mark.integration
 
 
+DRIBBLED = 200
+"""Bytes that a slow server has, one at a time: ten seconds of them."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.seen.append((self.headers["Host"], self.path))  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
@@ -40,12 +44,13 @@ class _Handler(BaseHTTPRequestHandler):
                 if self.path == "/slow":
                     self.end_headers()
                 self.flush_headers()
-                for _ in range(100):
+                for _ in range(DRIBBLED):
                     try:
                         self.wfile.write(b"x")
                         self.wfile.flush()
                     except OSError:
                         return
+                    self.server.dribbled += 1  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
                     time.sleep(0.05)
             case _:
                 self._send(503, b"", {})
@@ -68,6 +73,7 @@ class _Site(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seen: list[tuple[str, str]] = []
+        self.dribbled = 0
 
     @property
     def port(self) -> int:
@@ -213,6 +219,7 @@ def test_errors_say_whether_another_try_may_help(site: _Site) -> None:
 def test_a_server_that_dribbles_is_cut_off(site: _Site, path: str) -> None:
     with pytest.raises(DocumentLoaderError, match="too long"):
         allowed(site, seconds=0.3).fetch(f"http://site.test:{site.port}{path}")
+    assert site.dribbled < DRIBBLED, "it was heard out to its end"
 
 
 async def test_the_async_form(site: _Site) -> None:

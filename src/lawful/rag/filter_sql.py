@@ -29,19 +29,32 @@ def condition(filter: Filter, row: str, table: str, mark: str = "?", ids: str = 
                 found.append(_bound(value))
                 return has(name, f" AND f.{_COLUMN[kind(value)]} {_ORDERS[order]} {mark}")
             case OneOf(name, values):
-                return told(Either(tuple(Compare(name, "==", value) for value in values)))
+                by_kind = {each: [value for value in values if kind(value) == each] for each in _COLUMN}
+                lists: list[str] = []
+                for each, same in by_kind.items():
+                    found.extend(map(_bound, same))
+                    lists += [f"f.{_COLUMN[each]} IN ({', '.join([mark] * len(same))})"] if same else []
+                return has(name, f" AND ({' OR '.join(lists)})") if lists else "(1 = 0)"
             case Has(name):
                 return has(name, "")
             case All(parts):
-                return f"({' AND '.join(told(part) for part in parts)})" if parts else "(1 = 1)"
+                return _joined("AND", [told(part) for part in parts]) if parts else "(1 = 1)"
             case Either(parts):
-                return f"({' OR '.join(told(part) for part in parts)})" if parts else "(1 = 0)"
+                return _joined("OR", [told(part) for part in parts]) if parts else "(1 = 0)"
             case Not(part):
                 return f"NOT {told(part)}"
             case _:
                 assert_never(one)
 
     return told(filter), found
+
+
+def _joined(word: str, parts: list[str]) -> str:
+    # In halves: SQLite takes a chain for a tree as deep as the chain is long, and 1000 levels at most.
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return f"({_joined(word, parts[:half])} {word} {_joined(word, parts[half:])})"
 
 
 def columns(value: Scalar) -> tuple[str | None, float | None, int | None]:

@@ -172,7 +172,7 @@ def checked(filter: Filter) -> Filter:
 
 
 def _check(filter: Filter, depth: int, seen: list[int]) -> None:
-    seen[0] += 1
+    seen[0] += 1 + (len(filter.values) if isinstance(filter, OneOf) else 0)
     if depth > DEEPEST or seen[0] > WIDEST:
         raise ValidationError(
             f"a filter has at most {DEEPEST} levels and {WIDEST} parts", component="rag", operation="filter"
@@ -183,7 +183,6 @@ def _check(filter: Filter, depth: int, seen: list[int]) -> None:
             _check_order(order, value)
         case OneOf(name, values):
             checked_name(name)
-            seen[0] += len(values)
             for value in values:
                 checked_scalar(value, name)
         case Has(name):

@@ -21,7 +21,7 @@ import pytest
 
 from lawful.core.errors import ValidationError
 from lawful.rag.documents import Passage
-from lawful.rag.filters import Compare, Has, field, matches
+from lawful.rag.filters import WIDEST, All, Compare, Filter, Has, Not, OneOf, field, matches
 from lawful.rag.ports import SparseStore
 from lawful.testing.conformance_vectors import HOSTILE, NO_NAMES, filters, passage
 
@@ -192,6 +192,10 @@ class _Filters(_Suite):
             store.upsert([passage("new", "word", **{name: 1})])
         assert store.ids() == ["it"]
 
+    def test_a_filter_may_be_as_wide_as_it_may_be(self, store: SparseStore) -> None:
+        store.upsert([passage("it", "word", n=7), passage("other", "word", n=5000)])
+        assert [hit.id for hit in store.search("word", where=OneOf("n", tuple(range(WIDEST - 1))))] == ["it"]
+
     def test_operators_in_a_value_are_refused(self, store: SparseStore) -> None:
         store.upsert([passage("it", "word", n=1)])
         wrong: list[Any] = [{"n": {"$gt": 0}}, {"n": [1]}, {"n": None}, "n = 1", Compare("n", "=; --", 1)]  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -258,6 +262,17 @@ class _Scopes(_Suite):
         assert [hit.passage for hit in hostile.search("word")] == [passage(scope, f"word {scope}", scope)]
         assert hostile.delete(["%", "*", "_"]) == int(scope in ("%", "*", "_"))
         assert store.ids() == ["a"]
+
+    @pytest.mark.parametrize(
+        "filter", [{"kind": "note"}, field("kind") != "memo", Not(Has("none")), All(()), field("n") > 0], ids=repr
+    )
+    def test_no_filter_leads_into_another_scope(self, store: SparseStore, filter: Filter | dict[str, str]) -> None:
+        other = store.scoped("other")
+        store.upsert([passage("mine", "word", kind="note", n=1)])
+        other.upsert([passage("theirs", "word", kind="note", n=1)])
+        assert [hit.id for hit in store.search("word", 10, filter)] == ["mine"]
+        assert [hit.id for hit in other.search("word", 10, filter)] == ["theirs"]
+        assert store.scoped("third").search("word", 10, filter) == []
 
     def test_a_filter_on_a_field_called_scope_or_id_is_about_the_metadata(self, store: SparseStore) -> None:
         store.upsert([passage("x", "word", scope="other", id="y", body="b")])

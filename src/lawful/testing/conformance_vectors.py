@@ -21,7 +21,19 @@ import pytest
 
 from lawful.core.errors import ValidationError
 from lawful.rag.documents import Passage
-from lawful.rag.filters import All, Compare, Either, Filter, Has, Not, OneOf, field, matches
+from lawful.rag.filters import (
+    DEEPEST,
+    WIDEST,
+    All,
+    Compare,
+    Either,
+    Filter,
+    Has,
+    Not,
+    OneOf,
+    field,
+    matches,
+)
 from lawful.rag.ports import Entry, VectorStore
 
 HOSTILE = (
@@ -206,6 +218,16 @@ class _Filters(_Suite):
             store.upsert([Entry(passage("new", **{name: 1}), (1, 0))])
         assert store.ids() == ["it"]
 
+    def test_a_filter_may_be_as_wide_as_it_may_be(self, store: VectorStore) -> None:
+        store.upsert([Entry(passage("it", n=7, s="a"), (1, 0)), Entry(passage("other", n=5000, s="b"), (1, 0))])
+        widest = [OneOf("n", tuple(range(WIDEST - 1))), Either(tuple(Compare("n", "==", n) for n in range(WIDEST - 1)))]
+        for wide in widest:
+            assert [hit.id for hit in store.search((1, 0), where=wide)] == ["it"]
+        deep: Filter = Compare("s", "==", "a")
+        for _ in range(DEEPEST - 2):
+            deep = Not(deep)
+        assert [hit.id for hit in store.search((1, 0), where=deep)] == ["it"]
+
     def test_operators_in_a_value_are_refused(self, store: VectorStore) -> None:
         store.upsert([Entry(passage("it", n=1), (1, 0))])
         wrong: list[Any] = [{"n": {"$gt": 0}}, {"n": [1]}, {"n": None}, "n = 1", Compare("n", "=; --", 1)]  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -225,6 +247,26 @@ class _Scopes(_Suite):
         assert other.delete(["a"]) == 1
         assert [hit.text for hit in store.search((1, 0), 1)] == ["mine"]
         assert store.count() == 2
+
+    @pytest.mark.parametrize(
+        "filter",
+        [
+            {"kind": "note"},
+            field("kind") != "memo",
+            Not(Has("none")),
+            Either((field("kind") == "note", field("n") > 0)),
+            All(()),
+            OneOf("kind", ("note", "memo")),
+        ],
+        ids=repr,
+    )
+    def test_no_filter_leads_into_another_scope(self, store: VectorStore, filter: Filter | dict[str, str]) -> None:
+        other = store.scoped("other")
+        store.upsert([Entry(passage("mine", kind="note", n=1), (1, 0))])
+        other.upsert([Entry(passage("theirs", kind="note", n=1), (1, 0))])
+        assert [hit.id for hit in store.search((1, 0), 10, filter)] == ["mine"]
+        assert [hit.id for hit in other.search((1, 0), 10, filter)] == ["theirs"]
+        assert store.scoped("third").search((1, 0), 10, filter) == []
 
     @pytest.mark.parametrize("scope", [text for text in HOSTILE if text not in ("", "local")], ids=repr)
     def test_a_hostile_scope_or_id_is_only_a_name(self, store: VectorStore, scope: str) -> None:
