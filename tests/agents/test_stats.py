@@ -11,7 +11,8 @@ from lawful.agents import AgentCallbacks, TurnStats
 from lawful.agents.middleware import CacheReads, Guardrails, KeywordRail
 from lawful.core.clock import FixedClock
 from lawful.core.errors import AgentError
-from lawful.core.events import Event, ToolEnded, ToolFailed, unpaired
+from lawful.core.event_rules import unpaired
+from lawful.core.events import Event, ToolEnded, ToolFailed
 from lawful.core.messages import ToolCall, assistant
 from lawful.journal.memory import MemoryJournal
 from lawful.models.fake import Scripted

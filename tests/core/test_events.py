@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from lawful.core import events as ev
 from lawful.core.agui import agui, agui_name
 from lawful.core.errors import ParsingError
-from lawful.core.events import Event, disordered, event_from_json, event_json, stamp, unpaired
+from lawful.core.event_rules import disordered, unpaired
+from lawful.core.events import Event, event_from_json, event_json, stamp
 from lawful.core.messages import assistant
 
 pytestmark = [pytest.mark.unit, pytest.mark.property]

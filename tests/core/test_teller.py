@@ -12,7 +12,8 @@ from lawful.core import events as ev
 from lawful.core.agui import agui
 from lawful.core.chunks import MessageChunk, ToolCallChunk
 from lawful.core.context import Run, Slot, current_task
-from lawful.core.events import Event, disordered, unpaired
+from lawful.core.event_rules import disordered, unpaired
+from lawful.core.events import Event
 from lawful.core.messages import Image, Reasoning, Text, assistant
 from lawful.core.teller import Teller
 from lawful.core.telling import model_call, room, say, tell, tool_call

@@ -7,7 +7,8 @@ from typing import Any, TypedDict
 
 import pytest
 
-from lawful.core.events import EffectMoved, Event, unpaired
+from lawful.core.event_rules import unpaired
+from lawful.core.events import EffectMoved, Event
 from lawful.effects import Ledger, Opaque
 from lawful.effects.policy import Policy, RequireApproval
 from lawful.graph import END, START, Done, Paused, StateGraph

@@ -12,7 +12,8 @@ import pytest
 from lawful.core import events as ev
 from lawful.core.agui import agui
 from lawful.core.errors import ConfigurationError, EmptyInputError, Failure
-from lawful.core.events import Event, disordered, event_json, unpaired
+from lawful.core.event_rules import disordered, unpaired
+from lawful.core.events import Event, event_json
 from lawful.core.messages import assistant
 from lawful.core.retry import RetryPolicy
 from lawful.core.telling import model_call, tell, tool_call

@@ -11,7 +11,8 @@ import pytest
 from lawful import START, Command, MemoryJournal, StateGraph, add_messages, interrupt
 from lawful.core.chunks import MessageChunk
 from lawful.core.errors import NetworkError, ParsingError
-from lawful.core.events import LLMChunk, LLMEnded, LLMFailed, LLMStarted, Usage, unpaired
+from lawful.core.event_rules import unpaired
+from lawful.core.events import LLMChunk, LLMEnded, LLMFailed, LLMStarted, Usage
 from lawful.core.messages import Message, ToolCall, assistant
 from lawful.core.result import Err, Ok
 from lawful.core.retry import RetryPolicy

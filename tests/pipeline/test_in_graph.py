@@ -26,7 +26,8 @@ from lawful import (
     interrupt,
 )
 from lawful.core.errors import ConfigurationError, GraphBuildError, NetworkError
-from lawful.core.events import NodeStarted, unpaired
+from lawful.core.event_rules import unpaired
+from lawful.core.events import NodeStarted
 from lawful.pipeline import Run, in_turn, prim, pure, retry, run, step, streamed, timeout
 from lawful.pipeline.nodes import Pipeline
 

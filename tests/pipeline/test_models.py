@@ -6,7 +6,7 @@ import pytest
 
 from lawful.core import events as ev
 from lawful.core.errors import NetworkError
-from lawful.core.events import unpaired
+from lawful.core.event_rules import unpaired
 from lawful.core.result import Err, Ok
 from lawful.core.retry import RetryPolicy
 from lawful.models import chat

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lawful.core import events as ev
 from lawful.core.errors import ConfigurationError, NetworkError, RunnableError
-from lawful.core.events import unpaired
+from lawful.core.event_rules import unpaired
 from lawful.core.result import Err, Ok
 from lawful.core.retry import RetryPolicy
 from lawful.core.signals import ControlSignal, OutcomeUnknown

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lawful.core import events as ev
 from lawful.core.canonical import state_bytes
 from lawful.core.errors import GraphRecursionError
+from lawful.core.event_rules import disordered, unpaired
 from lawful.graph import Overwrite
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
@@ -204,8 +205,8 @@ def test_events_tell_the_same_story_as_the_modes(driver: Driver, plan: Block) ->
     events: list[ev.Event] = [payload for mode, payload in chunks if mode == "events"]
     own = [e for e in events if e.parent_run_id is None]
     told = {mode: [payload for m, payload in chunks if m == mode] for mode in modes}
-    assert ev.unpaired(events) == []
-    assert ev.disordered(events) == []
+    assert unpaired(events) == []
+    assert disordered(events) == []
     states = [e.values for e in own if isinstance(e, ev.StateUpdated)]
     assert states == told["values"]
     assert states[-1] == wanted

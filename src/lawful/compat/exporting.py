@@ -26,7 +26,8 @@ from lawful.graph.calls import CallTask
 from lawful.graph.command import START, Send
 from lawful.graph.functional import TaskFunction
 from lawful.graph.program import Node, Program
-from lawful.graph.restore import Restored, restore
+from lawful.graph.restore import restore
+from lawful.graph.restored import Restored
 from lawful.graph.step_task import Base, Task
 from lawful.journal.port import Journal
 

@@ -14,7 +14,7 @@ from lawful.graph.asking import question_id
 from lawful.graph.command import START, Overwrite, Send
 from lawful.graph.draw import graph_within
 from lawful.graph.program import Node, Program
-from lawful.graph.restore import Restored
+from lawful.graph.restored import Restored
 from lawful.graph.step_task import Task
 
 

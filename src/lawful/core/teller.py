@@ -12,6 +12,7 @@ import msgspec
 from lawful.core import events as ev
 from lawful.core.context import Run
 from lawful.core.errors import ConfigurationError
+from lawful.core.event_rules import Key, bracket
 from lawful.core.failure import Failure
 
 Hears: TypeAlias = Callable[[ev.Event], object]
@@ -32,13 +33,13 @@ class Teller:
         self._lock = threading.RLock()
         self._listeners: list[tuple[Hears, str]] = []
         self._seq = 0
-        self._opened: dict[ev.Key, tuple[ev.Started, str | None]] = {}
+        self._opened: dict[Key, tuple[ev.Started, str | None]] = {}
         """What has begun and not ended, with the run around its run."""
-        self._times: dict[ev.Key, int] = {}
+        self._times: dict[Key, int] = {}
         """How often each model call, tool call and task has begun: a retried one begins again under its old id."""
-        self._names: dict[ev.Key, str] = {}
+        self._names: dict[Key, str] = {}
         """The span under which a repeated one is told."""
-        self._called: set[ev.Key] = set()
+        self._called: set[Key] = set()
 
     def attach(self, hears: Hears, run: Run) -> None:
         """From now on ``hears`` is told of ``run`` and of all runs in it; once, however often it is attached."""
@@ -53,7 +54,7 @@ class Teller:
         ends closes whatever is still open inside it.
         """
         with self._lock:
-            known = ev.bracket(event)
+            known = bracket(event)
             key = (known[0], run.run_id, known[2]) if known is not None else None
             told = self._fitting(run, key, event)
             if told is None:
@@ -64,7 +65,7 @@ class Teller:
             if isinstance(told, ev.RunFinished | ev.RunFailed):
                 self._listeners = [(h, scope) for h, scope in self._listeners if scope != run.run_id]
 
-    def _fitting(self, run: Run, key: ev.Key | None, event: ev.Event) -> ev.Event | None:
+    def _fitting(self, run: Run, key: Key | None, event: ev.Event) -> ev.Event | None:
         """The event as it may be told, or None."""
         if isinstance(event, ev.Started):
             assert key is not None
@@ -84,7 +85,7 @@ class Teller:
             self._called.discard(key)
         return event if name is None else msgspec.structs.replace(event, span=name)
 
-    def _opening(self, run: Run, key: ev.Key, event: ev.Started) -> ev.Event | None:
+    def _opening(self, run: Run, key: Key, event: ev.Started) -> ev.Event | None:
         if key in self._opened:
             return None
         if key[0] != "run" and ("run", run.run_id, "") not in self._opened:

@@ -23,7 +23,7 @@ from lawful.graph.machine import Machine
 from lawful.graph.notes import close_stored
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Node
-from lawful.graph.restore import Done, Restored, Saved
+from lawful.graph.restored import Done, Restored, Saved
 from lawful.graph.standing import subscribed
 from lawful.graph.step_task import DONE, HANDLED, Task
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from lawful.core.errors import CorruptRecord, ValidationError
 from lawful.graph.policies import CachePolicy
 from lawful.graph.program import Program
-from lawful.graph.restore import Done
+from lawful.graph.restored import Done
 from lawful.graph.signature import unwrap
 from lawful.graph.step_task import Task
 from lawful.journal.cache_port import FullKey, Namespace

@@ -19,7 +19,7 @@ from lawful.graph.channels import LastValue
 from lawful.graph.machine import Machine
 from lawful.graph.notes import close_call
 from lawful.graph.program import Node, Program
-from lawful.graph.restore import Saved
+from lawful.graph.restored import Saved
 from lawful.graph.sizes import Bounds
 from lawful.graph.step_task import ASKED, DONE, PUSH, Base, Task
 from lawful.journal.records import PutChunks, PutWrites, Record, TaskWrites

@@ -9,7 +9,7 @@ from lawful.graph import orders as o
 from lawful.graph.apply import finish, merge, store, triggered
 from lawful.graph.machine import Machine
 from lawful.graph.program import Node
-from lawful.graph.restore import Done, Restored
+from lawful.graph.restored import Done, Restored
 from lawful.graph.standing import subscribed
 
 _INPUT = Node.inert("")

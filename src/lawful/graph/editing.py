@@ -12,7 +12,7 @@ from lawful.graph.begin import discard
 from lawful.graph.command import ROOT, START, Send
 from lawful.graph.machine import Machine
 from lawful.graph.program import Node
-from lawful.graph.restore import Done, Restored
+from lawful.graph.restored import Done, Restored
 from lawful.graph.standing import subscribed
 from lawful.graph.step_task import DONE, Task
 

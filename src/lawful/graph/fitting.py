@@ -10,7 +10,7 @@ from lawful.core.errors import ResumeRefused, nearest
 from lawful.graph.command import START
 from lawful.graph.fingerprint import Fingerprint, print_of
 from lawful.graph.program import Program
-from lawful.graph.restore import Restored
+from lawful.graph.restored import Restored
 
 _PLAIN = frozenset({"LastValue", "AnyValue", "BinaryOperatorAggregate", "UntrackedValue", "DeltaChannel"})
 """Channels that store a value as it is, so that one can take over from another."""

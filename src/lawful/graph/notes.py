@@ -18,7 +18,7 @@ from lawful.core.replay import gap, recorded_in
 from lawful.core.secret import redact
 from lawful.graph.handling import remembered
 from lawful.graph.persist import told_error
-from lawful.graph.restore import Saved
+from lawful.graph.restored import Saved
 from lawful.graph.step_task import Base, Task
 from lawful.journal.records import Answer, PutAnswer
 

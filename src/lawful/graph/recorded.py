@@ -17,7 +17,7 @@ from lawful.graph import orders as o
 from lawful.graph.notes import stored_calls
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Program
-from lawful.graph.restore import Saved
+from lawful.graph.restored import Saved
 from lawful.graph.running import drive
 from lawful.graph.session import Options
 from lawful.graph.snapshot import StateSnapshot

@@ -13,7 +13,7 @@ from lawful.graph.command import ROOT
 from lawful.graph.handling import standing_handler
 from lawful.graph.persist import parents_of
 from lawful.graph.program import Node, Program
-from lawful.graph.restore import Done, Restored
+from lawful.graph.restored import Done, Restored
 from lawful.graph.sizes import Sizes
 from lawful.graph.standing import Standing
 from lawful.graph.step_task import HANDLED, PULL, PUSH, Base, Task

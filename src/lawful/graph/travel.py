@@ -9,7 +9,8 @@ from lawful.core.context import Run
 from lawful.graph.config import Target
 from lawful.graph.persist import parents_of
 from lawful.graph.program import Node, Program
-from lawful.graph.restore import Restored, restore
+from lawful.graph.restore import restore
+from lawful.graph.restored import Restored
 from lawful.graph.step_task import Base, Task
 from lawful.graph.updates import no_checkpoint
 from lawful.journal.port import Journal

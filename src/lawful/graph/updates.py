@@ -15,7 +15,8 @@ from lawful.graph.editing import COPY, INPUT, Editor, refusal
 from lawful.graph.machine import Machine
 from lawful.graph.persist import Recorder
 from lawful.graph.program import Program
-from lawful.graph.restore import Restored, restore
+from lawful.graph.restore import restore
+from lawful.graph.restored import Restored
 from lawful.graph.sizes import Bounds
 from lawful.graph.snapshot import config_of, parents_of
 from lawful.journal.port import Journal

@@ -12,7 +12,8 @@ from lawful.core.errors import Failure
 from lawful.graph.fingerprint import print_of
 from lawful.graph.fitting import Finding, findings
 from lawful.graph.program import Program
-from lawful.graph.restore import Restored, restore
+from lawful.graph.restore import restore
+from lawful.graph.restored import Restored
 from lawful.graph.snapshot import Viewer, child_ns
 from lawful.journal.port import Journal
 from lawful.journal.records import Chain

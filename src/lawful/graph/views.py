@@ -15,7 +15,8 @@ from lawful.graph.config import Target, target_of
 from lawful.graph.options import wrong
 from lawful.graph.policies import Limits
 from lawful.graph.program import Program
-from lawful.graph.restore import Done, Reader, Restored, restore
+from lawful.graph.restore import Reader, restore
+from lawful.graph.restored import Done, Restored
 from lawful.graph.snapshot import StateSnapshot, Viewer, child_ns, config_of, empty
 from lawful.graph.travel import ran_from
 from lawful.graph.upgrade import Verdict, check

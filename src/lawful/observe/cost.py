@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from lawful.core import events as ev
 from lawful.core.errors import ConfigurationError
-from lawful.core.events import Key, Usage
+from lawful.core.event_rules import Key
+from lawful.core.events import Usage
 from lawful.models.prices import Price, cost_of
 from lawful.observe.names import provider_and_model
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lawful.core import events as ev
-from lawful.core.events import Key
+from lawful.core.event_rules import Key, bracket
 from lawful.core.lazy import late
 from lawful.observe import names as n
 
@@ -51,7 +51,7 @@ class Metrics:
                 self._effects.add(1, {n.EFFECT: event.tool, n.STATE: event.state})
 
     def _begin(self, event: ev.Started) -> None:
-        key = ev.bracket(event)
+        key = bracket(event)
         assert key is not None
         match event:
             case ev.RunStarted():
@@ -68,7 +68,7 @@ class Metrics:
         self._since[key] = self._clock(), about
 
     def _end(self, event: ev.Ended) -> None:
-        key = ev.bracket(event)
+        key = bracket(event)
         assert key is not None
         begun = self._since.pop(key, None)
         if begun is None:

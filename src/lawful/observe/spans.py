@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from lawful.core import events as ev
 from lawful.core.context import current_task
-from lawful.core.events import Key
+from lawful.core.event_rules import Key, bracket
 from lawful.core.lazy import late
 from lawful.core.secret import redact
 from lawful.effects.states import TERMINAL
@@ -94,7 +94,7 @@ class Tracing:
     def span_of(self, event: ev.Event) -> tuple[str, str] | None:
         """Trace id and span id, in hex, of the innermost open span around an event; for the lines of a log."""
         with self._lock:
-            key = ev.bracket(event)
+            key = bracket(event)
             for one in ([key] if key is not None else []) + around(self._open, event):
                 held = self._open.get(one)
                 if held is not None:
@@ -108,7 +108,7 @@ class Tracing:
         return len(self._open)
 
     def _take(self, event: ev.Event, now: int) -> None:
-        key = ev.bracket(event)
+        key = bracket(event)
         if key is not None and key[0] == "tool":
             self._tool(event, key, now)
         elif isinstance(event, ev.Started):

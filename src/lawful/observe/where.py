@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from lawful.core import events as ev
 from lawful.core.context import current_task
-from lawful.core.events import Key
+from lawful.core.event_rules import Key, bracket
 
 
 def around(known: Collection[Key], event: ev.Event) -> list[Key]:
@@ -29,7 +29,7 @@ def around(known: Collection[Key], event: ev.Event) -> list[Key]:
         found.append(("run", event.run_id, ""))
     if event.parent_run_id is not None:
         found.append(("run", event.parent_run_id, ""))
-    return [key for key in found if key in known and key != ev.bracket(event)]
+    return [key for key in found if key in known and key != bracket(event)]
 
 
 def _latest(known: Collection[Key], kinds: tuple[str, ...], run: str, span: str) -> list[Key]:
