@@ -16,7 +16,7 @@ from lawful.core.questions import Principal
 from lawful.effects import EffectContext, Ledger, Succeeded, Unknown
 from lawful.effects.marks import quarantine
 from lawful.effects.spool import spool_of
-from lawful.effects.witness import witness_of
+from lawful.effects.witness import Newest, Witness, witness_of
 from lawful.journal.guard import GuardedJournal
 from lawful.journal.memory import MemoryJournal
 from lawful.stores.encrypted_journal import EncryptedJournal
@@ -92,28 +92,41 @@ def test_an_older_copy_is_noticed_whatever_is_around_the_journal(form: Form, tmp
     assert ended(fork(later)) == 0, "it is noticed once"
 
 
-def test_a_copy_that_has_gone_on_since_is_noticed_all_the_same(tmp_path: Path) -> None:
-    """It has more claims than were ever noted, and not the one that was."""
+@pytest.mark.parametrize("keys", [["other-1", "other-2", "other-3"], ["order-1"]], ids=["others", "the same"])
+def test_a_copy_that_has_gone_on_since_is_noticed_all_the_same(tmp_path: Path, keys: list[str]) -> None:
+    """It has as many claims as were noted, even one of that name, and not the one that was made."""
     path = tmp_path / "j.db"
     journal = plain(path)
     pays(journal, tmp_path, FakeCommand("order-0"))
     journal.close()
     shutil.copy(path, tmp_path / "copy.db")
     journal = plain(path)
-    pays(journal, tmp_path, ORDER)
+    pays(journal, tmp_path, FakeCommand("order-1"))
     journal.close()
     elsewhere = plain(tmp_path / "copy.db")
-    for n in range(5):
-        pays(elsewhere, tmp_path, FakeCommand(f"other-{n}"))
+    (tmp_path / "elsewhere").mkdir()
+    for key in keys:
+        pays(elsewhere, tmp_path / "elsewhere", FakeCommand(key))
     elsewhere.close()
     for side in ("-wal", "-shm"):
         Path(f"{path}{side}").unlink(missing_ok=True)
     shutil.move(tmp_path / "copy.db", path)
 
     def after() -> None:
-        assert isinstance(pays(plain(path), tmp_path, ORDER), Unknown)
+        assert isinstance(pays(plain(path), tmp_path, FakeCommand("order-9")), Unknown)
 
     assert ended(fork(after)) == 0
+
+
+def test_of_two_claims_that_are_noted_late_the_newer_stays(tmp_path: Path) -> None:
+    """Two workers note what they have committed in whatever order they come to it."""
+    watch, path = Witness(tmp_path / "claims"), tmp_path / "claims"
+    newer, older = Newest("b", 3, "00", 20.0), Newest("a", 3, "00", 10.0)
+    for claim in (newer, older):
+        watch.committed(None, claim)
+    assert b'"op_id":"b"' in path.read_bytes()
+    watch.committed(None, Newest("c", 3, "00", 30.0))
+    assert b'"op_id":"c"' in path.read_bytes()
 
 
 def test_a_note_that_is_cut_off_says_nothing(tmp_path: Path) -> None:
