@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
+from lawful.core.errors import AlreadyAnswered
 from lawful.core.questions import Principal
 from lawful.effects import (
     Denied,
@@ -19,11 +21,13 @@ from lawful.effects import (
     Natural,
     Policy,
     Refused,
+    RequireApproval,
     Succeeded,
     days,
     effect,
     spent,
 )
+from lawful.graph import START, Done, Failed, Paused, StateGraph
 from lawful.testing.provider import FakeCommand, FakeEffect
 from support.effect_crashes import provider_of
 from support.forks import Line, ended, fork
@@ -32,6 +36,10 @@ from support.pg import PgServer, skipped
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, skipped]
 
 ORDER = FakeCommand("order-1")
+
+
+class State(TypedDict, total=False):
+    out: str
 
 
 class Slow(FakeEffect):
@@ -153,3 +161,36 @@ def test_a_freeze_of_another_process_stops_four_workers(pg: PgServer, schema: st
     assert sum(applied.values()) == sum(row.state == "Succeeded" for row in rows)
     assert len(applied) - before <= len(flying) <= 4, "only what was in flight at that moment may still have left"
     journal.close()
+
+
+def test_a_double_click_from_two_processes_is_one_effect(pg: PgServer, schema: str, tmp_path: Path) -> None:
+    """The loser is told which answer won."""
+    sink = tmp_path / "sink"
+
+    @effect("key", capability=Natural(), policy=Policy("p", (RequireApproval(),)))
+    def send(key: str) -> str:
+        with sink.open("a") as file:
+            file.write("effect\n")
+        return "sent"
+
+    def pay(state: State) -> State:
+        return {"out": send("a")}
+
+    def built() -> Any:
+        return StateGraph(State).add_node(pay).add_edge(START, "pay").compile(pg.journal(schema, busy_timeout=60.0))
+
+    paused = built().run_sync({}, thread="t")
+    assert isinstance(paused, Paused)
+    [question] = paused.questions
+
+    def click(who: str) -> None:
+        result = built().resume_sync("t", question.answer(True), by=who)
+        if isinstance(result, Failed):
+            assert isinstance(result.error, AlreadyAnswered), result.error
+            assert "answered Approved" in result.error.message or "answered True" in result.error.message
+            os._exit(7)
+        assert isinstance(result, Done)
+
+    children = [fork(lambda who=who: click(who)) for who in ("ann", "bob")]
+    assert sorted(ended(child) for child in children) == [0, 7]
+    assert sink.read_text() == "effect\n"

@@ -13,6 +13,7 @@ import pytest
 
 from lawful.core.errors import StoreError, StoreFull, StoreLocked
 from lawful.effects import EffectContext, InProgress, Ledger, Succeeded, Unknown
+from lawful.effects import states as st
 from lawful.testing.provider import FakeCommand, FakeEffect
 from support.effect_crashes import KINDS, provider_of
 from support.forks import Line, ended, fork
@@ -153,6 +154,41 @@ def test_a_worker_that_was_paused_past_its_lease_sends_nothing(
     assert ended(child) == 0
     effects = provider_of(tmp_path, kind).applied.get("order-1", 0)
     assert (type(outcome), effects) == ((Unknown, 0) if kind == "neither" else (Succeeded, 1))
+    journal.close()
+
+
+def test_a_receipt_that_comes_after_the_lease_is_taken(
+    pg: PgServer, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ledger: L11"""
+    monkeypatch.setattr("lawful.effects.presence.LEASE", 0.5)
+    line = Line()
+
+    class Slow(FakeEffect):
+        async def perform(self, command: FakeCommand, ctx: EffectContext) -> str:
+            receipt = await super().perform(command, ctx)
+            line.tell(1)
+            time.sleep(0.1)  # the parent stops us here, the reply in hand
+            return receipt
+
+    def work() -> None:
+        effect = Slow(provider_of(tmp_path, "neither"), "pay", None, {"send_budget": 2.0, "timeout": 0.1})
+        Ledger(pg.journal(schema)).execute_sync(effect.plan(ORDER))
+
+    child = fork(work)
+    line.listen()
+    os.kill(child, signal.SIGSTOP)
+    journal = pg.journal(schema)
+    ledger = Ledger(journal)
+    until = time.monotonic() + 20
+    while not isinstance(outcome := ledger.execute_sync(effect_on(tmp_path, "neither").plan(ORDER)), Unknown):
+        assert time.monotonic() < until, outcome
+        time.sleep(0.1)
+    os.kill(child, signal.SIGCONT)
+    assert ended(child) == 0
+    state = ledger.state("pay:order-1")
+    assert isinstance(state, st.Succeeded)
+    assert state.receipt.source == "late_reply"
     journal.close()
 
 
