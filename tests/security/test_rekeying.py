@@ -227,6 +227,41 @@ def test_runs_go_on_meanwhile(file: Place) -> None:
     assert [len(graph.get_state(f"t{n}").values["kept"]) for n in range(3)] == [26] * 3
 
 
+class Between:
+    """A journal or store in which something happens between the reading of a batch and its writing."""
+
+    def __init__(self, inner: Any, happens: Callable[[], object]) -> None:
+        self.inner = inner
+        self.dialect = inner.dialect
+        self.happens = [happens]
+
+    def fetch_raw(self, statement: str, values: Any) -> Any:
+        return self.inner.fetch_raw(statement, values)
+
+    def rewrite_raw(self, table: str, changes: Any) -> int:
+        if self.happens:
+            self.happens.pop()()
+        return self.inner.rewrite_raw(table, changes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_what_is_written_in_between_is_not_written_over(file: Place) -> None:
+    """A row that somebody changed since it was read is looked at again. Rows: S1-K08."""
+    old = EncryptedJournal(file.journal(), cipher(keys=OLD))
+    old.transact(lambda tx: tx.set_mark("mine", b"before"))
+    journal: Any = Between(file.journal(), lambda: old.transact(lambda tx: tx.set_mark("mine", b"after")))
+    assert EncryptedJournal(journal, cipher("k2")).rekey() == 1
+    assert EncryptedJournal(file.journal(), cipher("k2", NEW)).read(lambda tx: tx.mark("mine")) == b"after"
+    kept = EncryptedStore(file.store(index=INDEX), cipher(keys=OLD))
+    kept.put(("a",), "k", {"text": "a"})
+    store: Any = Between(file.store(index=INDEX), lambda: kept.put(("a",), "k", {"text": "b"}))
+    assert EncryptedStore(store, cipher("k2")).rekey() == 2
+    (item,) = EncryptedStore(file.store(index=INDEX), cipher("k2", NEW)).search((), query="b")
+    assert (item.value, round(item.score or 0, 3)) == ({"text": "b"}, 1.0)
+
+
 def test_a_row_that_cannot_be_read_is_named_and_left(file: Place, drive: Drive) -> None:
     through(EncryptedJournal(file.journal(), cipher(keys=OLD)), drive)
     before = keys_of(file)

@@ -128,10 +128,12 @@ def rekeyed(kept: Any, tables: Callable[[Dialect], Sequence[Table]], mark: bytes
         raise ConfigurationError(f"batch is an int of at least 1, not {batch!r}", component="cipher", operation="rekey")
     count = 0
     for _ in range(PASSES):
-        found = sum(_gone_through(kept, table, mark, batch) for table in tables(kept.dialect))
-        if not found:
+        seen = 0
+        for table in tables(kept.dialect):
+            stale, changed = _gone_through(kept, table, mark, batch)
+            seen, count = seen + stale, count + changed
+        if not seen:
             return count
-        count += found
     raise StoreError(
         f"after {count} rows there are still new ones of an old key: somebody encrypts with it",
         component="cipher",
@@ -139,14 +141,16 @@ def rekeyed(kept: Any, tables: Callable[[Dialect], Sequence[Table]], mark: bytes
     )
 
 
-def _gone_through(kept: Rewritable, table: Table, mark: bytes, batch: int) -> int:
+def _gone_through(kept: Rewritable, table: Table, mark: bytes, batch: int) -> tuple[int, int]:
+    """How many stale rows were found, and how many of them had not been changed by somebody else meanwhile."""
     key = kept.dialect.key(table.name)
     after: Row | None = None
-    count = 0
+    seen = changed = 0
     while rows := kept.fetch_raw(*table.stale(key, mark, after, batch)):
-        count += kept.rewrite_raw(table.name, [table.change(key, row) for row in rows])
+        seen += len(rows)
+        changed += kept.rewrite_raw(table.name, [table.change(key, row) for row in rows])
         after = rows[-1][: len(key)]
-    return count
+    return seen, changed
 
 
 _THREAD = "JOIN @space s ON s.id=t.space JOIN @thread h ON h.id=s.thread"
