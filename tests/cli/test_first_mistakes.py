@@ -140,3 +140,13 @@ def test_what_is_refused_leaves_nothing_behind(shop: str, capsys: pytest.Capture
 def test_the_demo_is_kept_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     code, said = told(capsys, "demo", "--db", "postgresql://nobody@127.0.0.1:1/none")
     assert (code, "the demo keeps its journal" in said) == (1, True)
+
+
+def test_recovery_says_which_threads_it_did_not_look_at(shop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """That no run is cut short is said only where every graph is known."""
+    graph = f"{shop}:graph"
+    assert told(capsys, "run", graph, "{}", "--thread", "t")[0] == 0
+    code, said = told(capsys, "recover")
+    assert (code, "Threads of graph 'paint' were not looked at" in said, "cut short." in said) == (0, True, False)
+    code, said = told(capsys, "recover", "--graph", graph)
+    assert (code, said) == (0, "Nothing to recover: every outcome is known and no run is cut short.\n")

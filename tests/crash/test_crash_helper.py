@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from lawful.testing.crash import (
     watch_writes,
 )
 from support import crash_programs
+from support.tree import environment
 
 pytestmark = pytest.mark.crash
 
@@ -133,3 +136,23 @@ def test_after_a_write_that_was_refused_the_hook_is_not_called(call: str) -> Non
         journal.submit(again, heard.append)
         assert [isinstance(one, StoreError) for one in heard] == [True]
     assert set(told) == {"before"}
+
+
+def test_a_script_may_kill_its_own_program_behind_its_guard(tmp_path: Path) -> None:
+    """The other Python imports the script by its file's name; without the guard it would kill while it is imported."""
+    body = (
+        "from lawful.testing import crash_everywhere\n"
+        "def program(life):\n"
+        "    return life.folder.name == ''\n"
+        "{guard}\n"
+        "    print(crash_everywhere(program, writes=()))\n"
+    )
+    for guard, code in (("if __name__ == '__main__':", 0), ("if True:", 1)):
+        script = tmp_path / "killed.py"
+        script.write_text(body.format(guard=guard))
+        done = subprocess.run(
+            [sys.executable, str(script)], env=environment(), capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == code, done.stderr
+        assert ("put the call under if __name__" in done.stderr) == bool(code)
+        assert ("0 crash points" in done.stdout) == (not code)

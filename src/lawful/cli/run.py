@@ -213,6 +213,8 @@ class Recovery(Struct, frozen=True):
     finished: list[str]
     failed: list[str]
     at_work: list[str]
+    passed_over: list[str]
+    """Graphs of threads that were not looked at, since nobody named them."""
 
 
 def recover(args: Namespace) -> int:
@@ -220,10 +222,10 @@ def recover(args: Namespace) -> int:
     with closing(console.journal_of(args)) as journal:
         effects = named_effects(args, journal)
         found = recover_sync(journal, effects)
-        done = Recovery([{"operation": each.op_id, "state": each.state} for each in found.settled], [], [], [], [])
+        done = Recovery([{"operation": each.op_id, "state": each.state} for each in found.settled], [], [], [], [], [])
         if not args.json:
             _tell_settled(found)
-        for thread, graph in _unfinished(journal, args.graph):
+        for thread, graph in _unfinished(journal, args.graph, done):
             _finish(done, thread, graph, args)
         # Those that a finished run has settled meanwhile are no longer left.
         left = recover_sync(journal, effects) if found.left else found
@@ -239,8 +241,11 @@ def _tell_settled(found: Report) -> None:
         step("settled", f"{each.op_id}", f"looked up, nothing sent: {each.state}")
 
 
-def _unfinished(journal: Journal, named: str | None) -> list[tuple[str, CompiledStateGraph[Any]]]:
-    """Threads, of graphs that are known, which stopped in the middle: no question open, no failure, something to run."""
+def _unfinished(journal: Journal, named: str | None, done: Recovery) -> list[tuple[str, CompiledStateGraph[Any]]]:
+    """Threads, of graphs that are known, which stopped in the middle: no question open, no failure, something to run.
+
+    Graphs that are not known are noted in ``done``.
+    """
     given = load(named, journal) if named is not None else None
     found: list[tuple[str, CompiledStateGraph[Any]]] = []
     for info in journal.threads():
@@ -249,6 +254,8 @@ def _unfinished(journal: Journal, named: str | None) -> list[tuple[str, Compiled
         elif info.graph in SHIPPED:
             graph = SHIPPED[info.graph](journal)
         else:
+            if info.graph not in done.passed_over:
+                done.passed_over.append(info.graph)
             continue
         stands = standing(graph, info.thread)
         if stands.waiting and not stands.asked and not stands.errors:
@@ -284,7 +291,12 @@ def _tell_recovered(done: Recovery, *, as_json: bool) -> int:
         for thread in done.at_work:
             step("busy", f"thread {thread} is being worked on")
         if not (done.settled or done.left or done.finished or done.failed or done.at_work):
-            say("Nothing to recover: every outcome is known and no run is cut short.")
+            runs = "" if done.passed_over else " and no run is cut short"
+            say(f"Nothing to recover: every outcome is known{runs}.")
+        for graph in done.passed_over:
+            say(
+                f"Threads of graph {graph!r} were not looked at: whether a run of it was cut short is known with --graph."
+            )
     if done.left:
         return UNKNOWN
     return REFUSED if done.failed else DONE

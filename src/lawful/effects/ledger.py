@@ -152,7 +152,7 @@ class Ledger(Authority):
         if effect is None:
             raise ToolError(
                 f"operation {op} belongs to effect {record.tool!r}, which this ledger was not given: Ledger(...,"
-                f" effects=[...]).{nearest(record.tool, self._effects)}",
+                f" effects=[...]), or at a terminal --effects module:name.{nearest(record.tool, self._effects)}",
                 component="effects",
                 operation="reconcile",
                 details=told,

@@ -145,6 +145,20 @@ def die_at(journal: Journal, point: Point) -> None:
     watch_writes(journal, hook)
 
 
+_SERVED = "LAWFUL_FORK_SERVER"
+"""The environment's name for the module whose program a fork server serves."""
+
+
+def _module_of(program: Program) -> str:
+    """The module by whose name another Python imports the program: of a script, its file's."""
+    module: str = program.__module__
+    started = sys.modules.get("__main__")
+    file: object = getattr(started, "__file__", None)
+    if module != "__main__" or not isinstance(file, str) or getattr(started, "__spec__", None) is not None:
+        return module
+    return Path(file).stem
+
+
 class ForkServer:
     """A fresh Python with one thread that has imported ``program`` and forks a child for each `run`; a context manager.
 
@@ -152,7 +166,14 @@ class ForkServer:
     """
 
     def __init__(self, program: Program) -> None:
-        module, name = program.__module__, program.__qualname__
+        module, name = _module_of(program), program.__qualname__
+        if os.environ.get(_SERVED) == module:
+            raise ConfigurationError(
+                f"{module} kills its program while it is imported: put the call under if __name__ == '__main__'",
+                component="crash",
+                operation="fork",
+            )
+        self._module = module
         if module == "__main__" or not all(part.isidentifier() for part in (*module.split("."), name)):
             raise ConfigurationError(
                 f"{module}.{name} cannot be imported by another Python: write it as a function of a module",
@@ -165,7 +186,8 @@ class ForkServer:
         self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> ForkServer:
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+        path = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        env = {**os.environ, "PYTHONPATH": path, _SERVED: self._module}
         self._server = subprocess.Popen(
             [sys.executable, "-c", self._script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
         )
