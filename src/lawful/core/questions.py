@@ -60,6 +60,11 @@ class Question(Struct, frozen=True):
     task: str = ""
     details: Mapping[str, Any] = {}
 
+    @property
+    def response_schema(self) -> Any:
+        """JSON Schema of the answer, where the node gave one to ``interrupt``."""
+        return self.details.get("response_schema")
+
     def answer(self, value: Any) -> Reply:
         """The reply that gives this question ``value``."""
         return Reply(self.id, value)

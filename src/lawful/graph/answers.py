@@ -79,7 +79,10 @@ def answer(m: Standing, resume: Any, asked: dict[str, Question], by: Principal |
         return
     taken = {qid: value for qid, value in given.items() if _open(m, qid, value, asked, who)}
     for qid, value in taken.items():
-        _take(m, asked[qid], value, who)
+        if asked[qid].response_schema is None:
+            _take(m, asked[qid], value, who)
+        else:  # whether it is of the form is for the node to say, which then takes it
+            m.run.shared.setdefault("proposed", {})[qid] = [value, asked[qid].digest, who.id]
     for task in m.tasks if taken else ():
         if task.questions and not any(q.id in taken or q.kind == "effect_recovery" for q in task.questions):
             task.sleep_on()

@@ -14,6 +14,7 @@ from lawful.core.questions import Approved, Question
 from lawful.core.replay import recorded_in
 from lawful.core.signals import GraphInterrupt, latch
 from lawful.graph.answers import ANSWERS, fits
+from lawful.graph.asking_form import Form
 from lawful.graph.step_task import Task
 from lawful.journal.records import Answer, Batch, PutAnswer
 
@@ -27,12 +28,18 @@ Interrupt = Question
 def interrupt(value: Any, *, name: str | None = None) -> Any: ...
 @overload
 def interrupt(value: Any, *, name: str | None = None, answer: type[A]) -> A: ...
-def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any:
+@overload
+def interrupt(value: Any, *, name: str | None = None, response_schema: type[A]) -> A: ...
+@overload
+def interrupt(value: Any, *, name: str | None = None, response_schema: dict[str, Any] | None) -> Any: ...
+def interrupt(value: Any, *, name: str | None = None, answer: Any = None, response_schema: Any = None) -> Any:
     """Ask ``value`` and stop, or, once it is answered, return the answer.
 
     The node runs again from its start when the run is resumed; the k-th unnamed question of a visit gets its own answer.
     ``name`` gives the question a name, needed where several are asked at once in one node. ``answer=Approved`` types the
     answer: a yes or no becomes an `Approved`, true in a condition and knowing who answered.
+    ``response_schema`` is LangGraph's: a JSON Schema that is shown with the question (``question.response_schema``), or a class
+    that has one, of which the node gets the answer; a plain answer that does not fit fails the node and is not taken.
 
     Raises: GraphInterrupt (a control signal, recorded before it is raised, so that no handler can swallow the pause);
     NotInRun outside a node; QuestionChanged (strict) where a re-entered node asks something else under an answered id;
@@ -45,6 +52,7 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
             component="graph",
             operation="interrupt",
         )
+    form = Form(response_schema) if response_schema is not None else None
     slot = here("interrupt")
     if not isinstance(slot, Task):
         raise NotInRun("interrupt works only inside a node of a graph", component="run", operation="interrupt")
@@ -54,10 +62,14 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
     held = slot.base.answers.get(qid)
     if held is None and (record := recorded_in(slot.run)) is not None:
         held = record.answers.get(qid)
-    elif held is None:
-        held = _plain_answer(slot, qid, value)
-    if held is not None:
-        return _answered(slot, qid, value, held, answer)
+    offered = None if held is not None or recorded_in(slot.run) is not None else _offered(slot, qid, value)
+    told = held if held is not None else offered
+    if told is not None:
+        given = _answered(slot, qid, value, told, answer)
+        made = given if form is None else form.take(given, qid)
+        if offered is not None:
+            _accept(slot, qid, offered)
+        return made
     question = Question(
         value=value,
         id=qid,
@@ -68,6 +80,7 @@ def interrupt(value: Any, *, name: str | None = None, answer: Any = None) -> Any
         ns=slot.base.ns,
         checkpoint=slot.base.checkpoint,
         task=slot.id,
+        details={"response_schema": form.schema} if form is not None else {},
     )
     signal = GraphInterrupt((question,))
     latch(slot, signal)
@@ -111,23 +124,28 @@ def _turn(task: Task) -> int:
     return n
 
 
-def _plain_answer(task: Task, qid: str, value: Any) -> list[Any] | None:
-    """A plain resume value that was given before anybody asked: the first question that needs it takes it, once."""
+def _offered(task: Task, qid: str, value: Any) -> list[Any] | None:
+    """An answer that is accepted only here: one to this question, whose form the node alone can tell, or a plain resume
+    value that was given before anybody asked, which the first question that needs it takes, once."""
+    proposed: dict[str, list[Any]] = task.run.shared.get("proposed") or {}
+    if qid in proposed:
+        return proposed.pop(qid)
     waiting = task.run.shared.get("resume")
     if not waiting:
         return None
     try:
-        given = waiting.pop()
+        return [waiting.pop(), digest(task, value), ""]
     except IndexError:
         return None
-    held = [given, digest(task, value), ""]
+
+
+def _accept(task: Task, qid: str, held: list[Any]) -> None:
     run = task.run
     if run.journal is not None and run.thread is not None:
         blob = task.program.registry.encode(held, where=f"answer to {qid}")
-        record = PutAnswer(Answer(task.base.ns, task.base.checkpoint, qid, blob, "", run.clock.now()))
+        record = PutAnswer(Answer(task.base.ns, task.base.checkpoint, qid, blob, held[2], run.clock.now()))
         run.journal.commit(Batch(run.thread, (record,), run.root.lease))
     task.base.answers[qid] = held
-    return held
 
 
 def _answered(task: Task, qid: str, value: Any, held: list[Any], answer: Any) -> Any:

@@ -129,6 +129,9 @@ class Calls:
         saved = self.stored.get(task.id)
         if saved is None or saved.kind != "asked" or task.run.shared.get("resume"):
             return ()
+        proposed: dict[str, Any] = task.run.shared.get("proposed") or {}
+        if any(q.id in proposed for q in saved.questions):
+            return ()
         own = all(q.ns == task.base.ns and q.kind != "effect_recovery" for q in saved.questions)
         return saved.questions if own and not any(q.id in task.base.answers for q in saved.questions) else ()
 

@@ -13,6 +13,7 @@ import msgspec
 from lawful.core.errors import Failure
 from lawful.core.failure import clean
 from lawful.core.secret import redact
+from lawful.graph.asking_form import AnswerRefused
 from lawful.graph.command import START, Send
 from lawful.graph.fingerprint import print_of
 from lawful.graph.policies import stored_timeout
@@ -138,7 +139,12 @@ class Recorder:
         return arg
 
     def writes(self, checkpoint: str, task: Task) -> list[Record]:
-        """The record that saves a finished task of an unfinished step."""
+        """The record that saves a finished task of an unfinished step.
+
+        None where it refused an answer: then its question, which is stored, stays open.
+        """
+        if isinstance(task.error, AnswerRefused):
+            return self.noted(checkpoint) if self.notes else []
         if task.blob is None:
             self.seal(task)
         kind = "done" if task.status == DONE else "asked" if task.status == ASKED else "error"
