@@ -70,4 +70,6 @@ def rounds(turn: Sequence[Message]) -> int:
 
 def last_answer(messages: Sequence[Message]) -> int | None:
     """The place of the model's last message, or None."""
+    if messages and messages[-1].role == "assistant":
+        return len(messages) - 1
     return next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == "assistant"), None)

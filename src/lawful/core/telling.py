@@ -59,6 +59,12 @@ def tell(event: ev.Event) -> None:
         slot.run.hub.press()
 
 
+def listened() -> bool:
+    """Whether anybody hears of the running attempt's run: what only they would hear need not be made."""
+    slot = current_task.get()
+    return slot is not None and not slot.closed and slot.run.teller is not None
+
+
 def say(message: Any, *, tags: Sequence[str] | None = None, metadata: Mapping[str, Any] | None = None) -> None:
     """Put a whole message into the ``messages`` mode, unless one of its id was there already."""
     slot = current_task.get()
@@ -234,6 +240,9 @@ class ToolRun:
         slot = self._slot = current_task.get()
         if slot is not None:
             slot.inside = (*slot.inside, ("tool", self.id))
+            if slot.run.teller is None and not slot.closed:
+                slot.touch()
+                return self
         tell(ev.ToolStarted(self.tool, self.id))
         tell(ev.ToolCalled(self.id))
         return self

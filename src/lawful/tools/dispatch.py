@@ -14,7 +14,7 @@ from lawful.core.errors import Failure, ToolError, ValidationError
 from lawful.core.events import ToolEnded, ToolFailed
 from lawful.core.lazy import late
 from lawful.core.messages import Message, Text, ToolCall
-from lawful.core.telling import tell, tool_call
+from lawful.core.telling import listened, tell, tool_call
 from lawful.graph.asking import interrupt
 from lawful.graph.notes import anoted
 from lawful.tools.answers import Approve, Edit, Reject, Respond, Verdict, verdict_of
@@ -108,6 +108,8 @@ def _told(call: ToolCall) -> Outcome:
 
 def closed(call: ToolCall) -> None:
     """Tell what came of a settled call, unless that was told: by a gate, by a middleware, whoever settled it."""
+    if not listened():
+        return
     if call.state == "ok":
         tell(ToolEnded(call.id or "", call.output))
     else:
