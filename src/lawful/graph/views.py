@@ -238,9 +238,8 @@ class History:
             if row.id in followers:
                 results = followers[row.id]
             else:
-                results = (
-                    self.views._results(self.journal, self.program, self.thread, restored) if row.id != tip else {}
-                )  # pyright: ignore[reportPrivateUsage]
+                read = self.views._results  # pyright: ignore[reportPrivateUsage]
+                results = read(self.journal, self.program, self.thread, restored) if row.id != tip else {}
             states = self.views._states(self.journal, viewer, restored, deep=False)  # pyright: ignore[reportPrivateUsage]
             out.append(viewer.snapshot(restored, head=False, results=results, states=states))
         return out

@@ -19,9 +19,10 @@ import sys
 import pytest
 
 # Before they are imported, so that a failing assert shows its values.
-_PARTS = [f"lawful.testing.conformance_{part}" for part in ("threads", "leases", "retention", "effects")]
+_PARTS = [f"lawful.testing.conformance_{part}" for part in ("threads", "crowds", "leases", "retention", "effects")]
 pytest.register_assert_rewrite(*(part for part in _PARTS if part not in sys.modules))
 
+from lawful.testing.conformance_crowds import CrowdPromises  # noqa: E402
 from lawful.testing.conformance_effects import EffectPromises  # noqa: E402
 from lawful.testing.conformance_leases import LeasePromises  # noqa: E402
 from lawful.testing.conformance_retention import RetentionPromises  # noqa: E402
@@ -30,5 +31,5 @@ from lawful.testing.conformance_threads import ThreadPromises  # noqa: E402
 __all__ = ["JournalConformance"]
 
 
-class JournalConformance(ThreadPromises, LeasePromises, RetentionPromises, EffectPromises):
+class JournalConformance(ThreadPromises, CrowdPromises, LeasePromises, RetentionPromises, EffectPromises):
     """Subclass it as ``Test…`` and give it ``make_journal(clock)``."""
