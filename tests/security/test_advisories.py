@@ -22,6 +22,7 @@ from lawful.core.errors import CorruptRecord, Failure, InvalidFilter, StoreError
 from lawful.journal.port import Journal
 from lawful.stores.store_port import Store
 from lawful.testing.conformance_kit import answer, chunks, digest, events, grow, operation, send, writes
+from lawful.testing.conformance_store_index import INDEX
 from lawful.testing.conformance_store_items import HOSTILE, NAMESPACES
 from support.graphs import on
 from support.places import Place
@@ -146,7 +147,8 @@ def _fill(place: Place) -> None:
     rows = grow(journal, "t", 3, every=1)
     send(journal, "t", chunks(1), writes(rows[-1].id, "a", refs=(digest(1),)), answer(rows[-1].id, "q"))
     journal.transact(lambda tx: (tx.append(operation("op"), events("op")), tx.set_mark("m", b"v")))
-    place.store().put(("a",), "k", {"n": 1})
+    place.store(index=INDEX).put(("a",), "k", {"n": 1, "text": "a"})
+    place.cache().set({(("acme", "graph", "node"), "k"): (b"v", None)})
 
 
 READS: list[Callable[[Place], Any]] = [
@@ -155,6 +157,8 @@ READS: list[Callable[[Place], Any]] = [
     lambda place: place.journal().threads(),
     lambda place: place.journal().read(lambda tx: (tx.operation("op"), list(tx.events("op")), tx.mark("m"))),
     lambda place: place.store().search(()),
+    lambda place: place.store(index=INDEX).search((), query="a"),
+    lambda place: place.cache().get([(("acme", "graph", "node"), "k")]),
 ]
 
 
@@ -168,9 +172,10 @@ def test_pickled_bytes_in_every_column_are_never_run(place: Place) -> None:
         place.run("DROP TRIGGER event_stays")
     else:
         place.run("ALTER TABLE @event DISABLE TRIGGER ALL")
-    tables = {**place.tables(), "item": ["value"]}
+    tables = {**place.tables(), "item": ["value"], "vector": ["body"]}
+    tables |= {"entry": ["value"]} if place.server is None else {}
     for table, columns in tables.items():
-        of = "store" if table == "item" else "journal"
+        of = {"item": "store", "vector": "store", "entry": "cache"}.get(table, "journal")
         for column in columns:
             if column not in _KEYS:
                 place.run(f"UPDATE @{table} SET {column}=?", [BOMB], of=of)
@@ -180,7 +185,7 @@ def test_pickled_bytes_in_every_column_are_never_run(place: Place) -> None:
             with pytest.raises(CorruptRecord):
                 read(place)
     assert [one for one in heard if not one.startswith("environ")] == []
-    assert changed >= 12
+    assert changed >= 14
 
 
 _KEYS = {"id", "parent", "checkpoint", "task", "question", "digest", "key", "place", "head_of"}

@@ -8,10 +8,14 @@ from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lawful.core.lazy import late
+from lawful.journal.cache_port import Cache
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
+from lawful.stores.memory_cache import MemoryCache
 from lawful.stores.memory_store import MemoryStore
 from lawful.stores.sqlite import SQLiteJournal
+from lawful.stores.sqlite_cache import SQLiteCache
 from lawful.stores.sqlite_store import SQLiteStore
 from lawful.stores.store_port import Store
 
@@ -49,6 +53,16 @@ class Place:
             if self.server is None
             else self.server.store(self.schema, **options)
         )
+        self._opened.append(made)
+        return made
+
+    def cache(self) -> Cache:
+        if self._memory is not None:
+            return MemoryCache()
+        if self.server is None:
+            made: Any = SQLiteCache(self.folder / "cache.db")
+        else:
+            made = late("lawful.stores.postgres_cache").PostgresCache(self.server.url(), schema=self.schema)
         self._opened.append(made)
         return made
 
