@@ -11,6 +11,8 @@ from lawful.core.result import Err, Ok
 from lawful.effects import events as ev
 from lawful.effects import states as st
 from lawful.effects.events import Event
+from lawful.effects.moves import Claimant, Taken, Unsettled, claim
+from lawful.effects.policy import OPEN, Decision
 from lawful.effects.transitions import replay, step
 from support.effects import (
     LOST,
@@ -222,6 +224,20 @@ def test_a_grant_is_over_at_its_very_second(at: float, taken: bool) -> None:
     granted = past(PERMITTED, claimed(), LOST, ev.RetryGranted(OP, 13.0, "same_key", 100.0))
     assert isinstance(step(granted, claimed(2, at)), Ok) is taken
     assert isinstance(step(granted, ev.RetryVoided(OP, at, "unused")), Ok) is not taken
+
+
+@pytest.mark.parametrize(("at", "taken"), [(99.999, True), (100.0, False)])
+def test_a_claim_finds_a_grant_whose_time_is_over_and_looks_again(at: float, taken: bool) -> None:
+    """It neither claims nor breaks: what nobody used in time is void. Ledger: L9"""
+    granted = past(PERMITTED, claimed(), LOST, ev.RetryGranted(OP, 13.0, "same_key", 100.0))
+    events, move = claim(granted, OPEN, Decision.allow(), Claimant("me", 30.0), at)
+    after = granted
+    for event in events:
+        after = step(after, event).unwrap()
+    if taken:
+        assert (move, st.name_of(after)) == (Taken(2), "InFlight")
+    else:
+        assert (move, st.name_of(after)) == (Unsettled(), "Unknown")
 
 
 def test_attempts_are_limited_but_a_person_may_allow_one_more() -> None:
