@@ -397,6 +397,6 @@ async def test_an_attempt_that_breaks_breaks_the_run(monkeypatch: pytest.MonkeyP
     async def node(state: Parts) -> None:
         await asyncio.sleep(0)
 
-    monkeypatch.setattr("lawful.graph.attempt._close", breaks)
+    monkeypatch.setattr("lawful.graph.attempt._over", breaks)
     with watched(way), pytest.raises(ZeroDivisionError, match="beside"):
         await asyncio.wait_for(wide([node, node]).ainvoke({"parts": []}), 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Any, Union, cast, final, get_args, get_origin
+from typing import Any, Union, final, get_args, get_origin
 
 from lawful.core.check_types import Compiler, Miss, Test, told
 from lawful.core.errors import ConfigurationError
@@ -84,9 +84,10 @@ def _quick_list(annotation: Any) -> Callable[[Any], bool] | None:
     if origin is not list or len(arguments) != 1:
         return None
     _, fast = Compiler().compile(arguments[0])
-    return (
-        (lambda value: type(value) is list and fast.issuperset(map(type, cast("list[Any]", value)))) if fast else None
-    )
+    if not fast:
+        return None
+    covers = fast.issuperset
+    return lambda value: type(value) is list and covers(map(type, value))  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _by_name(cls: type) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 # A type checker reads this name as true; importing it from typing would cost more than all else here.
@@ -19,6 +20,9 @@ def late(module: str, attr: str = "", *, extra: str = "") -> Any:
     Raises: ConfigurationError, which says how to install it, if the module is missing and belongs to ``extra``;
     else ModuleNotFoundError.
     """
+    known = sys.modules.get(module)
+    if known is not None and not attr and not getattr(known.__spec__, "_initializing", False):
+        return known  # what every run asks for, without all that import_module looks at
     try:
         found = import_module(module)
     except ModuleNotFoundError as error:

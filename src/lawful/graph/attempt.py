@@ -32,18 +32,7 @@ def attempt(task: Task, recorder: Recorder | None) -> None:
         task.children.join(value is _FAILED)
     raised = value is _FAILED or _read(task, value, node.routers)
     current_task.reset(token)
-    _close(task, raised)
-    if recorder is not None:
-        seal(task, recorder)
-
-
-def _close(task: Task, raised: bool) -> None:
-    """Close the slot; most attempts simply returned."""
-    if raised or task.signal is not None or task.fault is not None or task.expired is not None:
-        task.settle(raised)
-    else:
-        task.closed = True
-        task.status = DONE
+    _over(task, raised, None, recorder, None)
 
 
 def _caught(task: Task, error: BaseException) -> Any:
@@ -124,8 +113,12 @@ def _over(
     recorder: Recorder | None,
     arrived: Callable[[Task], None] | None,
 ) -> None:
-    """Close the slot of an attempt that was awaited, and tell whoever waits for it."""
-    _close(task, raised)
+    """Close the slot, and tell whoever waits for that; most attempts simply returned."""
+    if raised or task.signal is not None or task.fault is not None or task.expired is not None:
+        task.settle(raised)
+    else:
+        task.closed = True
+        task.status = DONE
     if outside is not None and task.expired is None:
         task.status = CANCELLED
         if arrived is None:

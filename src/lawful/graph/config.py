@@ -11,6 +11,7 @@ from lawful.journal.ids import thread_key
 
 RECURSION_LIMIT: Final = 10_007
 DURABILITY: Final = ("sync", "async", "exit")
+_LIMITS = frozenset({"recursion_limit", "max_concurrency"})
 _KNOWN = ("thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map")
 
 
@@ -33,7 +34,9 @@ def target_of(config: Any, thread: Any = None) -> Target:
     """
     if not config and thread is None and (config is None or type(config) is dict):
         return Target(None, "", None, {})
-    if config is not None and type(config) is not dict and not isinstance(config, Mapping):
+    if thread is None and type(config) is dict and _LIMITS.issuperset(cast("dict[str, Any]", config)):
+        return Target(None, "", None, {})
+    if config is not None and not isinstance(config, Mapping):
         thread, config = config, None
     told = cast("Mapping[str, Any]", config or {})
     misplaced = [k for k in _KNOWN if k in told]

@@ -205,7 +205,7 @@ class Linker:
             if schema.kind == "root":
                 pairs: list[tuple[str, Any]] = [(ROOT, given)]
             elif type(given) is dict or isinstance(given, Mapping):
-                pairs = [(k, v) for k, v in cast("Mapping[str, Any]", given).items() if k in keys]  # pyright: ignore[reportUnknownVariableType]
+                pairs = [(k, v) for k, v in given.items() if k in keys]  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
             elif (own := _schema_of(given, (schema, g.schema))) is not None:
                 pairs = [(k, v) for k, v in instance_writes(own, given, strict=g.strict) if k in keys]
             else:
@@ -214,8 +214,8 @@ class Linker:
                     component="graph",
                     operation="input",
                 )
-            fast = acceptor.fast
-            checked = [(k, v if fast.get(k) is type(v) else acceptor.checked(_INPUT, k, v)) for k, v in pairs]
+            fits = acceptor.fits
+            checked = [(k, v if fits(k, v) else acceptor.checked(_INPUT, k, v)) for k, v in pairs]
             if acceptor.prepares:
                 acceptor.prepare(checked)
             return checked

@@ -263,7 +263,7 @@ class Machine(Standing):
 
     def next_step(self, ran: Sequence[Task]) -> Sequence[o.Order]:
         """Record the step, tell who listens, pause if a breakpoint says so, and go on once it is durable."""
-        self.ran = tuple(t.node for t in ran)
+        self.ran = tuple([t.node for t in ran])
         if self.program.direct:
             self.show(self.written)
         if self.recorder is not None:

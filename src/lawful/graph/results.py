@@ -56,7 +56,7 @@ class Acceptor:
 
     def accept(self, task: Task, value: Any) -> None:
         """Read a node's return value."""
-        kind = cast("Any", type(value))  # pyright: ignore[reportUnknownArgumentType]
+        kind: object = type(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if kind is dict and not self.root:  # what nearly every node returns
             self._mapping(task, value)
             return
@@ -70,6 +70,10 @@ class Acceptor:
             self._several(task, value)
         else:
             self.update(task, value)
+
+    def fits(self, key: str, item: Any) -> bool:
+        """Whether a write surely fits, by its type or by a look at each of a list; if not, `checked` says."""
+        return self.fast.get(key) is type(item) or (key in self.quick and self.quick[key](item))
 
     def prepare(self, writes: list[tuple[str, Any]]) -> None:
         """Complete the updates of reducers that want it, in place."""

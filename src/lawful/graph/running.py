@@ -100,14 +100,17 @@ async def adrive(
     """As `drive`, in the running event loop."""
     session = Session(graph, config, options, hub)
     try:
-        await _atake(session)
-        await arecover_first(session)
+        if session.journal is not None:
+            await _atake(session)
+            await arecover_first(session)
         driver = _async_driver(graph, session, None)
         orders = session.begin(input)
-        await aresumed(session)
+        if session.goes_on:
+            await aresumed(session)
         driver.deal = session.deal
         outcome = await driver.run(orders)
-        await apaused(session, outcome)
+        if type(outcome) is o.Halted:
+            await apaused(session, outcome)
         return session, outcome
     finally:
         session.close()

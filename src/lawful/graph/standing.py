@@ -42,6 +42,7 @@ class Standing:
         "answers",
         "at",
         "base",
+        "based",
         "caching",
         "cancelled",
         "checkpoint",
@@ -143,7 +144,7 @@ class Standing:
         """Whether a commit is under way; what comes meanwhile waits in ``dirty``."""
         self.then: Callable[[], Sequence[Order]] | None = None
         """What follows once all that was noted is durable."""
-        self.failing = self.trouble = self.standing = False
+        self.failing = self.trouble = self.standing = self.based = False
         self.cancelled: BaseException | None = None
         self.null_parts, self.null_refs, self.null_chunks = [], (), []
         self.answers: dict[str, Any] = {}
@@ -172,14 +173,15 @@ class Standing:
 
     def rebase(self) -> None:
         """Start a step on the checkpoint that we stand on."""
-        if self.recorder is None and self.step >= 0:
+        if self.recorder is None and self.based:
             # Nobody keeps a step that is over: what its tasks have in common becomes the next one's.
             base = self.base
-            base.checkpoint = self.checkpoint
+            base.values, base.visits, base.checkpoint = self.values, self.visits, self.checkpoint
             base.step = self.step + 1
             base.remaining = self.stop - self.step - 1
             base.calls = None
             return
+        self.based = True
         self.base = Base(
             self.run,
             self.program,

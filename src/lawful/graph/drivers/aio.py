@@ -215,11 +215,14 @@ class AsyncDriver(Listening):
             if task.task_node.is_async and (not self.machine.timed or limit_of(task) is None):
                 await (self._straight(task) if self.quiet else self._inline(task))
                 return
-        if self.limit is None and self.pace is None and all(t.task_node.is_async for t in tasks):
+        if self.limit is None and self.pace is None and tasks[0].task_node.is_async:
             flying, recorder, landed = self.flying, self.machine.recorder, self._landed
             with self._stepper() as stepper:
                 for task in tasks:
-                    flying[task] = stepper.start(attempt_async(task, recorder, 0, landed))
+                    if task.task_node.is_async:
+                        flying[task] = stepper.start(attempt_async(task, recorder, 0, landed))
+                    else:
+                        self._fly(task)
             return
         for task in tasks:
             if self.limit is not None and len(self.flying) >= self.limit:
