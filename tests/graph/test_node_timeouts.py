@@ -270,6 +270,30 @@ async def test_a_graph_inside_is_a_sign_of_life(called: str, journal: Journal, s
     assert await graph.ainvoke({"log": []}, on("t")) == {"log": ["step"] * 4}
 
 
+@pytest.mark.parametrize("limited", [True, False])
+async def test_a_chunk_of_a_graph_inside_is_a_sign_of_life_of_the_limited_node(strict: bool, limited: bool) -> None:
+    """Rules: 192"""
+
+    async def writing(state: State) -> None:
+        write = get_stream_writer()
+        for _ in range(4):
+            await asyncio.sleep(0.06)
+            if limited:
+                write("alive")
+
+    inner = one(writing, None, strict=strict)
+
+    async def holding(state: State) -> Any:
+        return await inner.ainvoke({"log": []})
+
+    graph = one(holding, idle(0.15), strict=strict)
+    if limited:
+        assert await graph.ainvoke({}) == {"log": []}
+    else:
+        with pytest.raises(NodeTimeoutError):
+            await graph.ainvoke({})
+
+
 async def test_blocking_code_defeats_the_clock(strict: bool) -> None:
     """It gives the loop no chance to look, and what it returns counts.
 

@@ -13,6 +13,7 @@ import pytest
 
 from lawful.core.telling import model_call, room
 from lawful.graph import START, StateGraph, StreamWriter, get_stream_writer
+from lawful.graph.outbox import Outbox
 from support.graphs import Drive
 from support.pausing import Calls, Log, until, within
 
@@ -278,3 +279,61 @@ async def test_a_cancelled_node_is_cancelled_while_it_waits_for_room() -> None:
         rest = [mode async for mode, _ in chunks]
     assert rest[-1] == "updates"
     assert len(rest) <= LIMIT + 2
+
+
+def test_writers_in_many_threads_lose_nothing_and_none_sleeps_on(drive: Drive) -> None:
+    """Each chunk arrives, in its writer's order, however reader and writers fall asleep over one another."""
+    count, width = 700, 6
+
+    def make(name: str) -> Callable[..., Any]:
+        def node(state: Log, writer: StreamWriter) -> None:
+            for number in range(count):
+                writer((name, number))
+
+        return node
+
+    builder: Any = StateGraph(Log)
+    for i in range(width):
+        builder.add_node(f"n{i}", make(f"n{i}")).add_edge(START, f"n{i}")
+    with within(20):
+        got: list[Any] = drive.stream(builder.compile(), {}, stream_mode="custom")
+    for i in range(width):
+        assert [number for name, number in got if name == f"n{i}"] == list(range(count))
+    assert len(got) == count * width
+
+
+def test_writers_that_wait_for_room_are_all_let_go() -> None:
+    """Whoever fills the room again before the others have looked does not leave them asleep."""
+    outbox, done = Outbox(), threading.Event()
+    left = list(range(5))
+
+    def write() -> None:
+        for number in range(300):
+            outbox.offer(number)
+        left.pop()
+        if not left:
+            done.set()
+
+    writers = [threading.Thread(target=write, daemon=True) for _ in left]
+    for writer in writers:
+        writer.start()
+    taken = 0
+    while taken < 1500:
+        if outbox:
+            outbox.popleft()
+            taken += 1
+        else:
+            time.sleep(0)
+    assert done.wait(10)
+
+
+def test_a_driver_is_woken_once_by_what_it_awaits() -> None:
+    outbox, woken = Outbox(), list[int]()
+    outbox.wake = lambda: woken.append(len(outbox))
+    outbox.give("before")
+    assert not outbox.await_one()
+    outbox.popleft()
+    assert outbox.await_one()
+    for chunk in ("first", "second"):
+        outbox.give(chunk)
+    assert woken == [1]

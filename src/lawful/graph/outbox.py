@@ -19,10 +19,13 @@ class Outbox(deque[Any]):
         super().__init__()
         self.wake: Callable[[], None] | None = None
         """Tells a driver that waits that something came; safe to call from any thread."""
+        self.awaited = False
+        """Whether that driver waits: the next chunk wakes it."""
         self.left = False
         """Whether nobody reads any more."""
         self._room = threading.Condition()
-        self._pressed = 0
+        self._asked = False
+        """Whether somebody waits for room, and has not been told of it yet."""
         self._sleepers: list[Any] = []
 
     def give(self, chunk: Any) -> None:
@@ -30,9 +33,23 @@ class Outbox(deque[Any]):
         if self.left:
             return
         self.append(chunk)
-        wake = self.wake
-        if wake is not None:
-            wake()
+        if self.awaited:
+            self.awaited = False
+            if self.wake is not None:
+                self.wake()
+
+    def offer(self, chunk: Any) -> None:
+        """Add one, from a node, which is held back where it is far ahead of the reader."""
+        self.give(chunk)
+        if len(self) >= LIMIT:
+            self.press()
+
+    def await_one(self) -> bool:
+        """Have the next chunk wake the driver; False where there is one already."""
+        self.awaited = True  # first, so that a chunk that comes now either is seen here or sees this
+        if self:
+            self.awaited = False
+        return self.awaited
 
     @property
     def full(self) -> bool:
@@ -41,7 +58,7 @@ class Outbox(deque[Any]):
     def popleft(self) -> Any:
         """The next one, for the reader; those who wait go on once half of the buffer is free."""
         chunk = super().popleft()
-        if (self._pressed or self._sleepers) and len(self) <= LIMIT // 2:
+        if self._asked and len(self) <= LIMIT // 2:
             self._release()
         return chunk
 
@@ -49,11 +66,11 @@ class Outbox(deque[Any]):
         """The reader has left: what waits is dropped, and nobody is held back any more."""
         self.left = True
         super().clear()
-        if self._pressed or self._sleepers:
-            self._release()
+        self._release()
 
     def _release(self) -> None:
         with self._room:
+            self._asked = False
             sleepers, self._sleepers = self._sleepers, []
             self._room.notify_all()
         for loop, sleeper in sleepers:
@@ -67,11 +84,11 @@ class Outbox(deque[Any]):
         if not self.full or _in_loop():
             return
         with self._room:
-            self._pressed += 1
-            try:
-                self._room.wait_for(lambda: len(self) <= LIMIT // 2 or self.left)
-            finally:
-                self._pressed -= 1
+            while True:
+                self._asked = True  # first, so that a reader who makes room now either is seen here or sees this
+                if len(self) <= LIMIT // 2 or self.left:
+                    return
+                self._room.wait()
 
     async def room(self) -> None:
         """Wait for room, in an event loop; without one, as `press` does."""
@@ -86,6 +103,7 @@ class Outbox(deque[Any]):
             sleeper = loop.create_future()
             with self._room:
                 self._sleepers.append((loop, sleeper))
+                self._asked = True
             if not self.full:  # it was emptied just before we lay down
                 return
             await sleeper

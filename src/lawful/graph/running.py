@@ -90,7 +90,7 @@ def _sync_driver(graph: Graph, session: Session, hub: Hub | None) -> SyncDriver:
         session.machine, session.deal, hub.out, live=hub.live, limit=session.limit, step_timeout=graph.step_timeout
     )
     if hub.live:
-        hub.out.wake = driver.wake
+        driver.hears(hub.out, driver.wake)
     return driver
 
 
@@ -125,7 +125,7 @@ def _async_driver(graph: Graph, session: Session, hub: Hub | None) -> Any:
         session.machine, session.deal, chunks, live=live, limit=session.limit, step_timeout=graph.step_timeout
     )
     if hub is not None and live:
-        hub.out.wake = driver.wake_from_anywhere
+        driver.hears(hub.out, driver.wake_from_anywhere)
     around = session.run.hub
     if around is not None and around.live:
         driver.pace = around.out

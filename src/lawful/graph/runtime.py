@@ -15,6 +15,7 @@ from lawful.graph.control import RunControl
 from lawful.graph.notes import noted
 from lawful.graph.signature import hints, name_of, parameters
 from lawful.graph.step_task import Task
+from lawful.graph.timing import heeded
 
 C = TypeVar("C")
 PREVIOUS: Final = "__previous__"
@@ -135,16 +136,19 @@ class Runtime(Generic[C]):
 
 def writer_of(task: Task) -> StreamWriter:
     """The task's writer to the custom stream."""
+    run = task.run
+    teller, touch = run.teller, task.touch if heeded(task) else None
+    show = run.hub.writer(task) if run.hub is not None else None
 
     def write(chunk: Any, /) -> None:
         if task.closed:
             here("stream writer")
-        run = task.run
-        task.touch()
-        if run.teller is not None:
-            run.teller.tell(run, Custom(chunk, task.node))
-        if run.hub is not None:
-            run.hub.write(task, chunk)
+        if touch is not None:
+            touch()
+        if teller is not None:
+            teller.tell(run, Custom(chunk, task.node))
+        if show is not None:
+            show(chunk)
 
     return write
 

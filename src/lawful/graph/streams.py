@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from lawful.core.context import Slot
@@ -142,11 +142,18 @@ class Hub:
     def _shown(self, slot: Slot) -> bool:
         return self.subgraphs or not isinstance(slot, Task) or slot.base.ns == self.ns
 
-    def write(self, task: Task, chunk: Any) -> None:
-        """What a node passed to its stream writer."""
-        if "custom" in self.modes and self._shown(task):
+    def writer(self, task: Task) -> Callable[[Any], None] | None:
+        """Takes what a node passes to its stream writer; None where nobody sees it."""
+        if "custom" not in self.modes or not self._shown(task):
+            return None
+        if self._bare:
+            return self.out.offer
+
+        def write(chunk: Any) -> None:
             self.put(task.base.ns, "custom", chunk)
             self.out.press()
+
+        return write
 
     # What nodes say: the port `lawful.core.telling.Stream`
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lawful.core.context import Slot
 from lawful.core.errors import NodeTimeoutError
 from lawful.graph import orders as o
 from lawful.graph.policies import TimeoutPolicy, timeout_of
@@ -14,6 +15,15 @@ def limit_of(task: Task) -> TimeoutPolicy | None:
     """The limits that hold for the task: those that came with its Send, else its node's."""
     told = task.timeout
     return task.task_node.timeout if told is None else timeout_of(told)
+
+
+def heeded(slot: Slot | None) -> bool:
+    """Whether a limit holds for the attempt, or for one that it is part of, so that a sign of life counts."""
+    while slot is not None:
+        if isinstance(slot, Task) and slot.limited:
+            return True
+        slot = slot.holder
+    return False
 
 
 def alarms(tasks: Sequence[Task]) -> list[o.Alarm]:

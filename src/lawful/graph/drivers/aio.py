@@ -135,6 +135,9 @@ class AsyncDriver(Listening):
 
     async def _sleep(self) -> None:
         self.sleeper = self.loop.create_future()
+        if self.outbox is not None and not self.outbox.await_one():
+            self.sleeper = None
+            return
         timer = self._alarm()
         try:
             await self.sleeper

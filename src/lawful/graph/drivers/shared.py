@@ -11,6 +11,7 @@ from lawful.core.errors import RunCancelled, RunTimeoutError
 from lawful.graph import orders as o
 from lawful.graph.control import RunControl
 from lawful.graph.machine import Machine
+from lawful.graph.outbox import Outbox
 from lawful.journal.port import Journal
 from lawful.journal.records import Batch
 
@@ -79,6 +80,7 @@ class Driver:
         "live",
         "local",
         "machine",
+        "outbox",
         "outcome",
         "step_deadline",
         "step_timeout",
@@ -100,6 +102,8 @@ class Driver:
         self.deal = deal
         self.chunks = chunks
         """What the stream has to give, in order."""
+        self.outbox: Outbox | None = None
+        """The same, where chunks may come from elsewhere while the driver waits."""
         self.live = live
         """Whether chunks must come out while a node runs, so that no node may run on the pump itself."""
         self.limit = limit
@@ -122,6 +126,10 @@ class Driver:
         if reason is not None and self.machine.draining is None:
             self.machine.advance(o.DrainAsked(reason))
         return self.machine.advance(event)
+
+    def hears(self, outbox: Outbox, wake: Callable[[], None]) -> None:
+        """Be woken by what is put into the stream while nothing else is to be done."""
+        outbox.wake, self.outbox = wake, outbox
 
     def arm(self) -> None:
         """A step begins: its time runs from now."""

@@ -113,7 +113,7 @@ class SyncDriver(Driver):
             if self.local:
                 return None
         try:
-            item = self.inbox.get(timeout=self._patience())
+            item = self._heard()
         except Empty:
             return self._due()
         if item is None:
@@ -123,6 +123,18 @@ class SyncDriver(Driver):
                 return None  # abandoned: what a stopped task does later is not recorded
             self.flying.discard(item.task)
         return item
+
+    def _heard(self) -> Any:
+        """What comes next into the inbox; None where something is streamed already. Raises: Empty, when it is time."""
+        outbox = self.outbox
+        if outbox is None:
+            return self.inbox.get(timeout=self._patience())
+        if not outbox.await_one():
+            return None
+        try:
+            return self.inbox.get(timeout=self._patience())
+        finally:
+            outbox.awaited = False
 
     def _patience(self) -> float | None:
         until = [self.timers[0][0]] if self.timers else []
