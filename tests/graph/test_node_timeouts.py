@@ -272,7 +272,7 @@ async def test_a_graph_inside_is_a_sign_of_life(called: str, journal: Journal, s
 
 @pytest.mark.parametrize("limited", [True, False])
 async def test_a_chunk_of_a_graph_inside_is_a_sign_of_life_of_the_limited_node(strict: bool, limited: bool) -> None:
-    """Rules: 192"""
+    """Rules: 190"""
 
     async def writing(state: State) -> None:
         write = get_stream_writer()
