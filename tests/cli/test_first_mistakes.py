@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
+from lawful.cli.console import command
 from lawful.cli.main import main
 
 pytestmark = pytest.mark.integration
@@ -150,3 +152,38 @@ def test_recovery_says_which_threads_it_did_not_look_at(shop: str, capsys: pytes
     assert (code, "Threads of graph 'paint' were not looked at" in said, "cut short." in said) == (0, True, False)
     code, said = told(capsys, "recover", "--graph", graph)
     assert (code, said) == (0, "Nothing to recover: every outcome is known and no run is cut short.\n")
+
+
+def test_an_encrypted_journal_is_read_with_its_cipher(shop: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cryptography")
+    keys = f"{shop}_keys"
+    Path(f"{keys}.py").write_text(
+        "from lawful.stores import AESGCM\ncipher = AESGCM({'1': bytes(range(32))}, current='1')\nnone = 3\n"
+    )
+    graph, own = f"{shop}:graph", ("--db", "sealed.db", "--cipher", f"{keys}:cipher")
+    code, said = told(capsys, "run", graph, "{}", "--thread", "t", *own)
+    assert (code, f"--graph {graph} --cipher {keys}:cipher --db sealed.db" in said) == (0, True)
+    assert "open the journal with its cipher" in told(capsys, "show", "t", "--graph", graph, "--db", "sealed.db")[1]
+    assert told(capsys, "answer", "t", "--value", "dark red", "--graph", graph, *own)[0] == 0
+    assert "dark red" not in Path("sealed.db").read_bytes().decode(errors="replace")
+    code, said = told(capsys, "upgrade", "--check", graph, "--journal", "sealed.db", "--cipher", f"{keys}:cipher")
+    assert (code, "1 can go on, 0 cannot" in said) == (0, True)
+    assert told(capsys, "answer", "t", "--value", "3", "--graph", graph, *own)[0] == 0
+    code, said = told(capsys, "show", "t", "--graph", graph, *own)
+    assert (code, "dark red" in said) == (0, True)
+    assert "is a int, not a cipher" in told(capsys, "threads", "--db", "sealed.db", "--cipher", f"{keys}:none")[1]
+
+
+@pytest.mark.parametrize(
+    "url,shown",
+    [
+        ("postgresql://app:hunter2@db:5432/shop", "postgresql://app@db:5432/shop"),
+        ("postgresql://app:@db/shop", "postgresql://app@db/shop"),
+        ("postgres://db/shop?user=app&password=hunter2&sslmode=require", "postgres://db/shop?user=app&sslmode=require"),
+        ("postgresql://app@db/shop", "postgresql://app@db/shop"),
+        ("notes:hunter2@x.db", "notes:hunter2@x.db"),
+    ],
+)
+def test_a_password_is_in_no_line_that_is_printed(url: str, shown: str) -> None:
+    """Terminals and the logs of jobs keep what a command says to copy."""
+    assert command("answer", "t", "yes", db=url).endswith(f"--db {shlex.quote(shown)}")

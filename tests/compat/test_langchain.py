@@ -174,6 +174,27 @@ async def test_tokens_are_streamed_once_and_the_run_is_told_of_the_call() -> Non
     assert (kinds.count("LLMStarted"), kinds.count("LLMChunk"), kinds.count("LLMEnded")) == (1, 3, 1)
 
 
+@pytest.mark.parametrize(
+    "modes,streams",
+    [(None, False), (["values"], False), (["updates", "custom"], False), (["messages"], True), (["events"], True)],
+)
+async def test_a_model_streams_only_where_its_pieces_are_read(modes: list[Any] | None, streams: bool) -> None:
+    """A stream is another request than the one that the node asked for, and may fail where that does not."""
+    streamed: list[bool] = []
+
+    class Watched(GenericFakeChatModel):
+        def _stream(self, *args: Any, **kwargs: Any) -> Any:
+            streamed.append(True)
+            yield from super()._stream(*args, **kwargs)
+
+    graph = talking(Watched(messages=iter([AIMessage("two words")])))
+    if modes is None:
+        await graph.ainvoke({"messages": "hi"})
+    else:
+        assert [chunk async for chunk in graph.astream({"messages": "hi"}, stream_mode=modes)]
+    assert streamed == [True] * streams
+
+
 async def test_a_callers_own_handlers_hear_the_models_inside() -> None:
     heard: list[str] = []
 

@@ -10,7 +10,7 @@ from lawful.agents.agent import Agent
 from lawful.cli import console
 from lawful.cli.console import DONE, asked, command, said, say
 from lawful.cli.graphs import load, thing
-from lawful.cli.run import ways_to_answer
+from lawful.cli.run import beside, ways_to_answer
 from lawful.core.errors import ValidationError
 from lawful.graph import CompiledStateGraph
 from lawful.graph.outcome import Done, Failed, Paused
@@ -34,7 +34,10 @@ def _journal(args: Namespace) -> Any:
     if args.thread is not None:
         thread_key(args.thread)  # before anything is made
     named = console.named_by(args)
-    return console.made(named) if named is not None or args.thread is not None else None
+    if named is None and args.thread is None:
+        return None
+    kept = console.made(named)
+    return kept if args.cipher is None else console.decrypted(kept, args.cipher)
 
 
 def given_to(graph: CompiledStateGraph[Any], prompt: str) -> Any:
@@ -76,7 +79,7 @@ def _tell(args: Namespace, ended: Done[Any] | Paused | Failed) -> int:
             say("", "To answer, from this or any other terminal:")
             ways = [way for question in questions for way in ways_to_answer(question)]
             for way in dict.fromkeys(ways):
-                say(f"  {command('answer', str(thread), *way, '--graph', args.thing, db=kept)}")
+                say(f"  {command('answer', str(thread), *way, '--graph', args.thing, *beside(args), db=kept)}")
             return DONE
         case Failed(error):
             raise error

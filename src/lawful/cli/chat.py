@@ -17,6 +17,7 @@ from lawful.core.events import LLMChunk
 from lawful.core.questions import Question
 from lawful.graph.outcome import Done, Failed
 from lawful.journal.memory import MemoryJournal
+from lawful.journal.port import Journal
 from lawful.models.demo import SAYS
 
 _HELP = "An empty line is passed over; /new begins anew, /quit or the end of input ends."
@@ -25,7 +26,9 @@ _HELP = "An empty line is passed over; /new begins anew, /quit or the end of inp
 def chat(args: Namespace) -> int:
     """`lawful chat [module:agent]`: line for line; without a name the demo model, which says that it is none."""
     named = console.named_by(args)
-    kept = console.made(named) if named is not None or args.thread is not None else MemoryJournal()
+    kept: Journal = console.made(named) if named is not None or args.thread is not None else MemoryJournal()
+    if args.cipher is not None:
+        kept = console.decrypted(kept, args.cipher)
     with closing(kept) as journal:
         talk = _Talk(args.thing, journal, args.thread or "chat")
         say(f"Talking with {args.thing or f'the demo {SAYS}'}. {_HELP}")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from lawful.core.errors import Failure, StoreError, ValidationError, nearest
+from lawful.core.errors import ConfigurationError, Failure, StoreError, ValidationError, nearest
 from lawful.core.lazy import late
 from lawful.core.questions import Question
 from lawful.journal.ids import thread_key
@@ -110,7 +110,7 @@ def when(at: float) -> str:
 
 def command(verb: str, *words: str, db: str | None = None) -> str:
     """The line that a reader may copy to run ``verb``, as this very command was started."""
-    told = [*_started_as(), verb, *words, *(["--db", db] if db is not None else [])]
+    told = [*_started_as(), verb, *words, *(["--db", told_url(db)] if db is not None else [])]
     return shlex.join(told)
 
 
@@ -188,17 +188,34 @@ def _beside(path: Path) -> str:
 
 
 def named_by(args: Namespace) -> str | None:
-    """The journal as the options name it, for lines that a reader may copy."""
+    """The journal as the options name it."""
     return args.journal or args.db
+
+
+_PASSWORD = re.compile(r"(?<=://)([^/@:]*):[^@]*@|(?<=[?&])password=[^&]*&?")
+
+
+def told_url(db: str) -> str:
+    """A journal's name for lines that a reader may copy, or a log may keep: a URL's password is left to PGPASSWORD."""
+    return _PASSWORD.sub(lambda found: f"{found[1]}@" if found[1] is not None else "", db) if on_server(db) else db
 
 
 def journal_of(args: Namespace) -> Journal:
     """The journal that the options name. Raises: StoreError, ConfigurationError; ValidationError where they name two."""
-    if args.journal is None:
-        return opened(args.db)
-    if args.db is not None:
+    if args.journal is not None and args.db is not None:
         raise ValidationError("name the journal once: --db FILE or --journal URL", component="cli", operation="open")
-    return journal_at(args.journal)
+    found = opened(args.db) if args.journal is None else journal_at(args.journal)
+    return found if args.cipher is None else decrypted(found, args.cipher)
+
+
+def decrypted(journal: Journal, cipher: str) -> Journal:
+    """The journal as whoever has its cipher, ``module:name``, reads it. Raises: ConfigurationError."""
+    named = late("lawful.cli.graphs", "thing")(cipher)
+    if not callable(getattr(named, "encrypt", None)) or not callable(getattr(named, "decrypt", None)):
+        raise ConfigurationError(
+            f"{cipher} is a {type(named).__name__}, not a cipher", component="cli", operation="open"
+        )
+    return late("lawful.stores", "EncryptedJournal")(journal, named)
 
 
 def made(db: str | None) -> Journal:

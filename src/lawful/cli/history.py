@@ -13,7 +13,7 @@ from lawful.cli import console
 from lawful.cli.console import DONE, command, say, step
 from lawful.cli.graphs import SHIPPED, graph_of
 from lawful.cli.progress import Standing, by_name, standing
-from lawful.cli.run import ask
+from lawful.cli.run import ask, beside
 from lawful.cli.update_graph import effects_of
 from lawful.effects import Ledger
 from lawful.effects.log import read_events
@@ -115,7 +115,7 @@ def show(args: Namespace) -> int:
                 each["state"], each["operation"], f"attempts: {each['attempts']}; next: {each['next']}", *each["rules"]
             )
     for question in stands.asked:
-        ask(args.thread, question, console.named_by(args), graph.name, args.graph)
+        ask(args.thread, question, console.named_by(args), graph.name, beside(args))
     return DONE
 
 
@@ -147,7 +147,7 @@ def history(args: Namespace) -> int:
         return DONE
     say(f"thread {args.thread} (graph {info.graph}), times in UTC")
     if not known:
-        told = command("history", args.thread, "--graph", "MODULE:NAME", db=console.named_by(args))
+        told = command("history", args.thread, "--graph", "MODULE:NAME", *beside(args), db=console.named_by(args))
         say(f"what ran is known with its graph: {told}")
     say()
     head = ("step", "at", "from", "ran", "wrote")

@@ -71,6 +71,7 @@ def _common(one: argparse.ArgumentParser) -> None:
 def journal_word(one: argparse.ArgumentParser) -> None:
     """The option that names any journal."""
     one.add_argument("--journal", metavar="URL", help="instead of --db: a file, sqlite:///FILE or postgresql://...")
+    one.add_argument("--cipher", metavar="module:name", help="the cipher of a journal that is encrypted")
 
 
 def effects_word(one: argparse.ArgumentParser) -> None:

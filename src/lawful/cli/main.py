@@ -127,7 +127,7 @@ def _agents(verb: Callable[[str, str], Parser]) -> None:
     one.add_argument("thing", metavar="module:name", help="an agent or a graph of yours")
     one.add_argument("prompt", metavar="PROMPT", help="a text; for a graph of several keys a JSON object")
     one.add_argument("--thread", metavar="ID", help="the conversation to begin or go on with")
-    one.add_argument("--journal", metavar="URL", help="as --db; sqlite:///FILE or postgresql://... too")
+    journal_word(one)
     _json(one)
     one = verb("check", "find where private data, outsiders' words and a way out can meet")
     one.add_argument("thing", metavar="module:name", help="an agent, a graph or a list of tools of yours")
@@ -139,6 +139,7 @@ def _upgrade(one: Parser) -> None:
     one.description = "Say which paused threads of a journal the graph as it is now can go on with, which not and why."
     one.add_argument("--check", required=True, metavar="module:name", help="the graph as it is now")
     one.add_argument("--journal", required=True, metavar="URL", help="a file, sqlite:///FILE or postgresql://...")
+    one.add_argument("--cipher", metavar="module:name", help="the cipher of a journal that is encrypted")
     _json(one)
 
 

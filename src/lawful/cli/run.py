@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -49,7 +50,12 @@ def answer(args: Namespace) -> int:
         if not before.asked:
             raise UnknownQuestion(_nothing_asked(args, before), component="cli", operation="answer")
         question = console.one_of(args.question, before.asked)
-        return answer_with(graph, args.thread, question, given, by=by, db=console.named_by(args), named=args.graph)
+        return answer_with(graph, args.thread, question, given, by=by, db=console.named_by(args), more=beside(args))
+
+
+def beside(args: Namespace) -> list[str]:
+    """What the next command must be told beside the journal: the graph and the cipher that this one was told."""
+    return [word for name in ("graph", "cipher") if (held := getattr(args, name, None)) for word in (f"--{name}", held)]
 
 
 def given_answer(args: Namespace) -> Any:
@@ -65,8 +71,7 @@ def given_answer(args: Namespace) -> Any:
 def _nothing_asked(args: Namespace, stands: Standing) -> str:
     told = f"thread {args.thread!r} asks nothing"
     if stands.waiting:
-        named = ["--graph", args.graph] if args.graph else []
-        again = command("recover", *named, db=console.named_by(args))
+        again = command("recover", *beside(args), db=console.named_by(args))
         return f"{told}: it was answered, and its work is unfinished: {again}"
     return f"{told}: it has ended"
 
@@ -79,11 +84,11 @@ def answer_with(
     *,
     by: str,
     db: str | None,
-    named: str | None = None,
+    more: Sequence[str] = (),
 ) -> int:
     """Give ``question`` its answer and go on; gives the exit code. Raises: AlreadyAnswered, UnknownQuestion."""
     after = advance(graph, thread, None, question.answer(given), by=by)
-    return report(graph, thread, after, db, named)
+    return report(graph, thread, after, db, more)
 
 
 def who(by: str | None) -> str:
@@ -126,17 +131,17 @@ def play_of(args: Namespace, thread: str) -> Play:
 
 
 def report(
-    graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: str | None, named: str | None = None
+    graph: CompiledStateGraph[Any], thread: str, stands: Standing, db: str | None, more: Sequence[str] = ()
 ) -> int:
     """Say how a run ended or what it waits for; gives the exit code."""
     if stands.unknown:
         told = ", ".join(str(each.value) for each in stands.unknown)
-        again = command("recover", *(["--graph", named] if named else []), db=db)
+        again = command("recover", *more, db=db)
         complain(ToolError(f"nobody knows yet what became of {told}: {again}", component="cli"))
         return UNKNOWN
     if stands.asked:
         for question in stands.asked:
-            ask(thread, question, db, graph.name, named)
+            ask(thread, question, db, graph.name, more)
         return DONE
     if stands.waiting:
         raise ToolError(
@@ -175,14 +180,15 @@ def ways_to_answer(question: Question) -> list[tuple[str, ...]]:
     return [("--value", question.answer_type.upper())]
 
 
-def ask(thread: str, question: Question, db: str | None, graph: str = NAME, named: str | None = None) -> None:
+def ask(thread: str, question: Question, db: str | None, graph: str = NAME, more: Sequence[str] = ()) -> None:
     """Show a question and the lines that answer it."""
     value = question.value
     if graph == NAME and isinstance(value, dict):
         _show_approval({str(k): v for k, v in value.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     else:
         say("", f"{question.node} asks: {console.short(value, 400)}")
-    more = ["--graph", named] if named else [] if graph in SHIPPED else ["--graph", "MODULE:NAME"]
+    if graph not in SHIPPED and "--graph" not in more:
+        more = ["--graph", "MODULE:NAME", *more]
     ways = [("yes",), ("no",)] if graph == NAME else ways_to_answer(question)
     say("", "To answer, from this or any other terminal:")
     for way in ways:
@@ -278,7 +284,7 @@ def _finish(done: Recovery, thread: str, graph: CompiledStateGraph[Any], args: N
     if args.json:
         done.finished.append(thread)
         return
-    code = report(graph, thread, after, console.named_by(args), args.graph)
+    code = report(graph, thread, after, console.named_by(args), beside(args))
     (done.finished if code == DONE else done.failed).append(thread)
 
 

@@ -13,6 +13,7 @@ from lawful.cli import console
 from lawful.cli.console import DONE, command, say
 from lawful.cli.graphs import SHIPPED, graph_of
 from lawful.cli.history import Fact, Step, bare_steps, facts_of, operations_of, steps_of
+from lawful.cli.run import beside
 
 WIDTH = 40
 """Characters of a bar's place."""
@@ -47,7 +48,7 @@ def trace(args: Namespace) -> int:
     for line in drawn(bars):
         say(line)
     if not known:
-        told = command("trace", args.thread, "--graph", "MODULE:NAME", db=console.named_by(args))
+        told = command("trace", args.thread, "--graph", "MODULE:NAME", *beside(args), db=console.named_by(args))
         say("", f"what ran in each step is known with its graph: {told}")
     return DONE
 

@@ -13,7 +13,8 @@ from lawful.graph.upgrade import Verdict, check
 
 def upgrade(args: Namespace) -> int:
     """`lawful upgrade --check module:graph --journal URL`; 1 if a paused thread cannot go on."""
-    with closing(console.journal_at(args.journal)) as journal:
+    there = console.journal_at(args.journal)
+    with closing(there if args.cipher is None else console.decrypted(there, args.cipher)) as journal:
         graph = load(args.check, None)
         verdicts = check(graph, journal)
     stuck = [v for v in verdicts if not v.resumable]

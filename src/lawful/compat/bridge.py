@@ -76,7 +76,7 @@ class LangchainBridge:
         base = late("langchain_core.callbacks.base", "BaseCallbackHandler")
         out = [handler for handler in handlers if isinstance(handler, base)]
         if task.run.hub is not None or task.run.teller is not None:
-            out.append(late("lawful.compat.tokens", "TokenHandler")(task))
+            out.append(late("lawful.compat.tokens", "listening")(task))
         return out
 
     def as_function(self, runnable: Any) -> Callable[..., Any]:

@@ -36,14 +36,6 @@ class TokenHandler(_Base):
         self._task = task
         self._calls: dict[Any, _Call] = {}
 
-    # A handler with these two makes a model stream inside ``invoke``, so that there are tokens to tell.
-
-    def tap_output_iter(self, run_id: Any, output: Any) -> Any:
-        return output
-
-    def tap_output_aiter(self, run_id: Any, output: Any) -> Any:
-        return output
-
     def on_chat_model_start(
         self,
         serialized: Any,
@@ -105,3 +97,26 @@ class TokenHandler(_Base):
         if slot.run.hub is not None and not slot.closed:
             slot.run.hub.say(slot, message, piece=piece, tags=call.tags, metadata=call.metadata)
             slot.run.hub.press()
+
+
+class StreamingTokenHandler(TokenHandler):
+    """The same where somebody reads the pieces: a handler with these two makes a model stream inside ``invoke``."""
+
+    def tap_output_iter(self, run_id: Any, output: Any) -> Any:
+        return output
+
+    def tap_output_aiter(self, run_id: Any, output: Any) -> Any:
+        return output
+
+
+def listening(task: Slot) -> TokenHandler | None:
+    """What listens to the models of this attempt; nothing where nobody would be told.
+
+    A model is made to stream only for a reader of pieces (the modes ``messages`` and ``events``, a listener): a stream is
+    another request, with other headers, figures and failures than the one that the node asked for.
+    """
+    hub, teller = task.run.hub, task.run.teller
+    if hub is None and teller is None:
+        return None
+    pieces = teller is not None or (hub is not None and hub.tells_pieces)
+    return (StreamingTokenHandler if pieces else TokenHandler)(task)

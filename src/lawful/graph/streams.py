@@ -17,6 +17,7 @@ from lawful.graph.step_task import Task
 StreamMode: TypeAlias = Literal["values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events"]
 MODES: Final = ("values", "updates", "messages", "custom", "tasks", "checkpoints", "debug", "events")
 VERSIONS: Final = ("v1", "v2")
+_PIECES: Final = frozenset({"messages", "events"})
 _WITHIN: Final = frozenset({"messages", "custom", "events"})
 """Modes whose chunks arise while a node runs."""
 
@@ -91,7 +92,7 @@ def shape_of(
 class Hub:
     """Takes the chunks of a streamed run, shapes them, and holds them until they are read."""
 
-    __slots__ = ("_bare", "_seen", "_shape", "live", "modes", "ns", "out", "subgraphs")
+    __slots__ = ("_bare", "_seen", "_shape", "live", "modes", "ns", "out", "subgraphs", "tells_pieces")
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -105,6 +106,8 @@ class Hub:
         self.out = Outbox()
         self._seen: set[str] = set()
         """Ids of the messages that were told, or need not be."""
+        self.tells_pieces = not _PIECES.isdisjoint(self.modes)
+        """Whether pieces of what models say are read."""
         self.live = self.subgraphs or not _WITHIN.isdisjoint(self.modes)
         """Whether chunks arise while a node runs."""
 
