@@ -173,7 +173,7 @@ class Projector:
 
 
 def _shown(machine: Standing, partial: bool = False) -> Any:
-    """What the values mode shows: the output, or of a low-level graph all channels that its streams are to show."""
+    """What the values mode shows: of a stream the whole state, of an invocation within it the output alone."""
     program = machine.program
     if program.shown_view is not None:
         return machine.output(partial, program.shown_view)
