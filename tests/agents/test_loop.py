@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import lawful.agents
 from lawful import Done, Failed, Ok, Paused, effect
 from lawful.agents import Agent, build_agent_loop
-from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler, Turn
+from lawful.agents.middleware.base import Middleware, ModelAsk, ModelHandler, ToolAsk, ToolHandler, Turn
 from lawful.core.errors import AgentError, ConfigurationError, LLMError
 from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, assistant
@@ -23,6 +24,7 @@ from lawful.models.fake import Scripted
 from lawful.models.values import Profile, Reply
 from lawful.pipeline import run_sync
 from lawful.tools import Rules, tool
+from lawful.tools.dispatch import Outcome
 
 pytestmark = pytest.mark.unit
 
@@ -305,6 +307,37 @@ def test_the_first_middleware_is_the_outermost() -> None:
     assert [m.text for m in answer.messages] == ["x", "note a", "note b", "hi"]
     with pytest.raises(ConfigurationError, match="two middlewares are called 'a'"):
         Agent(Scripted("hi"), middleware=[Noted("a", log), Noted("a", log)])
+
+
+class Everywhere(Noted):
+    """At all six places."""
+
+    async def wrap_tool(self, ask: ToolAsk, handler: ToolHandler) -> Outcome:
+        self.log.append(f"{self.label} tool>")
+        found = await handler(ask)
+        self.log.append(f"<tool {self.label}")
+        return found
+
+    async def before_model(self, turn: Turn) -> list[Message]:
+        self.log.append(f"{self.label} before")
+        return []
+
+    async def after_model(self, turn: Turn, reply: Reply) -> None:
+        self.log.append(f"{self.label} after")
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+async def test_the_six_hooks_stand_in_one_order_in_both_forms(form: str) -> None:
+    """Rows: S4-011, S0-136"""
+    log: list[str] = []
+    agent = Agent(Scripted(call(), "hi"), tools=[weather], middleware=[Everywhere("a", log), Everywhere("b", log)])
+    if form == "sync":
+        await asyncio.to_thread(agent.invoke, "x")
+    else:
+        await agent.ainvoke("x")
+    around = ["a before", "b before", "a>", "b>", "<b", "<a", "a after", "b after"]
+    tool = ["a tool>", "b tool>", "<tool b", "<tool a"]
+    assert log == ["a begins", "b begins", *around, *tool, *around, "a ends", "b ends"]
 
 
 def test_middleware_adds_no_node_and_no_step() -> None:

@@ -115,7 +115,6 @@ def test_every_kind_of_event_is_tried() -> None:
 
 @pytest.mark.parametrize("name", STATES)
 def test_each_state_takes_exactly_the_events_of_the_table(name: str) -> None:
-    """Ledger: L1"""
     """Ledger: L1."""
     reached: dict[str, set[str]] = {}
     for event in EVENTS:
@@ -139,7 +138,6 @@ def test_an_event_of_another_operation_is_refused_everywhere(event: Event) -> No
 
 @given(strategies_.lists(strategies_.sampled_from(EVENTS), max_size=12))
 def test_any_sequence_gives_a_state_or_an_error_value(events: list[Event]) -> None:
-    """Ledger: L1"""
     """Ledger: L1."""
     state: st.State = st.Unplanned()
     for event in events:

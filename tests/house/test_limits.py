@@ -66,6 +66,24 @@ def _is_sentence(text: str | None) -> bool:
     return len(first) >= 5 and first[0].upper() == first[0] and first.rstrip('"').endswith((".", ":", "?", ")"))
 
 
+def test_nothing_has_two_docstrings() -> None:
+    """The second one is no docstring: nobody reads it."""
+    files = [path for folder in ("src", "tests", "docs_src", "bench") for path in (ROOT / folder).rglob("*.py")]
+    trees = [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in files if "data" not in path.parts]
+    twice = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path, tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if ast.get_docstring(node) is not None and len(node.body) > 1 and _is_text(node.body[1])
+    ]
+    assert twice == []
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
 def test_tests_and_examples_say_what_they_know() -> None:
     files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "docs_src").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
     kept = [path for path in files if "data" not in path.parts and path.read_text(encoding="utf-8").strip()]

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.unit
 
 
 class TestMemoryJournal(JournalConformance):
-    """Rows: S0-120, S0-121, S1-K03, S1-K04, S1-K05, S1-K07, S1-041. Rules: 74, 84."""
-
-    """In memory. Rows: S0-120, S0-121, S1-K04, S1-K05, S1-K03."""
+    """In memory. Rows: S0-120, S0-121, S1-K03, S1-K04, S1-K05, S1-K07, S1-041. Rules: 74, 84."""
 
     def make_journal(self, clock: Clock) -> Journal:
         return MemoryJournal(clock=clock)

@@ -49,7 +49,6 @@ def test_empty_deltas_do_not_make_endless_chains() -> None:
 
 
 def test_a_list_growing_to_a_megabyte_costs_less_than_twice_its_bytes() -> None:
-    """Rows: S1-K09."""
-    """Rows: S1-071."""
+    """Rows: S1-K09, S1-071."""
     deltas, snapshots, _ = play([5_000] * 200, growing=True)
     assert deltas + snapshots + 200 * 128 <= 2 * deltas
