@@ -35,13 +35,17 @@ def place(tmp_path: Path) -> Place:
 
 
 NAMES = {"openai": "openai:gpt-5", "ollama": "ollama:qwen3"}
-wires = pytest.mark.parametrize(
-    "wire",
-    [
+
+
+def _over(*names: str) -> pytest.MarkDecorator:
+    made = [
         pytest.param(wire, marks=pytest.mark.skipif(not there(wire), reason=f"needs the package {SDKS[wire]}"))
-        for wire in NAMES
-    ],
-)
+        for wire in names
+    ]
+    return pytest.mark.parametrize("wire", made)
+
+
+wires, one_wire = _over(*NAMES), _over("ollama")  # a process that loads an SDK takes a second or more
 
 
 def surroundings(wire: str, server: WireServer) -> dict[str, str]:
@@ -70,7 +74,7 @@ def test_a_model_proposes_after_one_repair_and_the_rest_is_as_ever(place: Place,
     assert (place.commits(), place.pulls()) == (1, 1)
 
 
-@wires
+@one_wire
 def test_a_proposal_that_overreaches_is_refused_by_the_scope_rules(place: Place, wire: str) -> None:
     """Rows: S2-041"""
     evil = {"path": ".github/workflows/tests.yml", "line": 1, "before": "on: push", "after": "\x1b[2Jon: never"}
@@ -84,7 +88,7 @@ def test_a_proposal_that_overreaches_is_refused_by_the_scope_rules(place: Place,
     assert place.pulls() == 0
 
 
-@wires
+@one_wire
 def test_a_model_that_fails_leaves_the_thread_to_be_gone_on_with(place: Place, wire: str) -> None:
     with WireServer(refused(wire, 400, "not today"), answer(wire, [patch(RIGHT)])) as server:
         env = surroundings(wire, server)
