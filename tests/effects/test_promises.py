@@ -32,6 +32,8 @@ from lawful.effects import (
 from lawful.effects import states as st
 from lawful.effects.capability import Compensatable, Fence, Pure, Repeatable
 from lawful.journal.memory import MemoryJournal
+from lawful.journal.port import Journal
+from lawful.journal.wrapper import JournalWrapper
 from lawful.stores.sqlite import SQLiteJournal
 from support.effects import Forge, Publish, PullRequest
 
@@ -251,3 +253,23 @@ def test_unavailable_reasons_of_a_fence_are_kept(tmp_path: Path) -> None:
     state = ledger.state(OP)
     assert isinstance(state, st.Unknown)
     assert "the fence is down" in state.facts.seen
+
+
+def test_every_transaction_of_an_effect_waits_for_the_disk() -> None:
+    """Claim, outcome and what is found out later, however lightly the journal takes the rest. Ledger: L3"""
+    asked: list[bool] = []
+
+    class Watched(JournalWrapper):
+        inner = MemoryJournal()
+
+        def scoped(self, scope: str) -> Journal:
+            return self
+
+        def transact(self, work: Any, *, durable: bool = True) -> Any:
+            asked.append(durable)
+            return super().transact(work, durable=durable)
+
+    ledger = Ledger(Watched())
+    assert isinstance(ledger.execute_sync(Publish(Forge(script=["lose"])).plan(ACME)), Succeeded)
+    assert len(asked) >= 3
+    assert all(asked)
