@@ -138,6 +138,20 @@ def test_every_code_has_its_section_in_the_docs_and_no_other_has() -> None:
     assert sorted(sections) == sorted(known_codes())
 
 
+def test_every_code_of_a_single_part_has_its_row_in_the_docs() -> None:
+    """Rows: S1-P13."""
+    text = DOCS.read_text(encoding="utf-8")
+    rows = dict(
+        re.findall(r"^\| `([a-z_]+)` \| `?(\w+)", text[text.index("## Errors of single parts") :], re.MULTILINE)
+    )
+    found: set[str] = set()
+    for path in (Path(__file__).parents[2] / "src").rglob("*.py"):
+        if "core" not in path.parts:
+            found |= set(re.findall(r'^    code = "([a-z_]+)"$', path.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {"turn_open", "mcp_refused"} <= found
+    assert set(rows) == found
+
+
 def test_each_section_names_its_class_and_says_what_to_do() -> None:
     parts = re.split(r"^#{2,4} ", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
     sections = {found.group(1): part for part in parts if (found := re.match(r"`([a-z_]+)`", part))}
