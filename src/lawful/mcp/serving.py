@@ -152,8 +152,8 @@ class Caller:
             raise ValidationError(f"{agent.name} takes a task (text) and a thread (text)", component="mcp")
         if thread is not None and agent.journal is None:
             raise ValidationError(f"{agent.name} keeps no threads", component="mcp")
-        named = {"thread": own_thread(by, thread)} if thread is not None else {}
-        ended: Any = await agent.run(task, **named, config=asked_by(by))
+        own = own_thread(by, thread) if thread is not None else None
+        ended: Any = await agent.run(task, thread=own, config=asked_by(by))
         return _said(ended)
 
     async def _graph(self, graph: CompiledStateGraph[Any], arguments: Mapping[str, Any], by: Principal) -> Said:
