@@ -26,8 +26,10 @@ def theirs(section: str, name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("whose", ["lawful", "lenient"])
 @pytest.mark.parametrize("section, name", PROGRAMS, ids=lambda part: part)
-def test_a_program_shows_the_same_with_its_imports_changed(section: str, name: str, whose: str) -> None:
-    logging.getLogger("lawful").setLevel(logging.CRITICAL)
+def test_a_program_shows_the_same_with_its_imports_changed(
+    section: str, name: str, whose: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, logger="lawful")
     wanted, found = theirs(section, name), play(section, name, whose)
     labels = differing(wanted, found)
     assert labels == expected(section, name, whose), {label: (wanted.get(label), found.get(label)) for label in labels}
