@@ -14,6 +14,8 @@ import pytest
 pytest.importorskip("langgraph")
 pytest.importorskip("langgraph.checkpoint.sqlite")
 
+from support.pg import shared, skipped
+
 pytestmark = pytest.mark.integration
 PROGRAM = (Path(__file__).parent.parent / "data/ported/assistant.txt").read_text()
 
@@ -66,3 +68,15 @@ def test_a_program_ported_by_its_imports_shows_the_same_on_sqlite(
     finally:
         saver.close()
         connection.close()
+
+
+@pytest.mark.postgres
+@skipped
+def test_a_program_ported_by_its_imports_shows_the_same_on_postgresql(theirs: list[Any], ported: Any) -> None:
+    """Over the saver's own names: `from_conn_string` and `setup`. Rows: S0-123."""
+    from lawful.checkpoint.postgres import PostgresSaver
+
+    shared().run("CREATE DATABASE ported")
+    with PostgresSaver.from_conn_string(shared().url(database="ported")) as saver:
+        saver.setup()
+        assert ported.play(saver) == theirs

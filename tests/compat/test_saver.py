@@ -24,12 +24,16 @@ from langgraph.graph import END, START, StateGraph, add_messages
 from langgraph.types import Command, Send, interrupt
 
 from lawful.compat import JournalSaver
+from lawful.core.clock import SYSTEM
 from lawful.core.errors import CorruptRecord, HeadMoved, ValidationError
+from lawful.core.secret import Secret
 from lawful.graph import StateGraph as OurGraph
 from lawful.graph import interrupt as our_interrupt
 from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import Journal
 from lawful.stores.sqlite import SQLiteJournal
+from support.pg import shared, skipped
+from support.third_party import ValueJournal
 
 pytestmark = pytest.mark.integration
 
@@ -39,9 +43,17 @@ class Talk(TypedDict):
     seen: Annotated[list[str], operator.add]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(
+    params=["memory", "sqlite", "third party", pytest.param("postgres", marks=[pytest.mark.postgres, skipped])]
+)
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
-    made = MemoryJournal() if request.param == "memory" else SQLiteJournal(tmp_path / "j.db")
+    makers: dict[str, Callable[[], Journal]] = {
+        "memory": MemoryJournal,
+        "sqlite": lambda: SQLiteJournal(tmp_path / "j.db"),
+        "third party": lambda: ValueJournal(SYSTEM),
+        "postgres": lambda: shared().journal(),
+    }
+    made = makers[request.param]()
     yield made
     made.close()
 
@@ -122,7 +134,9 @@ async def test_the_async_forms_give_the_same(journal: Journal) -> None:
     saver = JournalSaver(journal)
     graph = chat().compile(checkpointer=saver)
     for n in range(3):
-        await graph.ainvoke({"messages": [HumanMessage(str(n), id=str(n))], "seen": []}, thread())
+        config = thread()
+        config["metadata"] = {"run_id": f"r{n}"}
+        await graph.ainvoke({"messages": [HumanMessage(str(n), id=str(n))], "seen": []}, config)
     state = await graph.aget_state(thread())
     assert [m.content for m in state.values["messages"]] == ["0", "reply 1", "1", "reply 3", "2", "reply 5"]
     assert len([s async for s in graph.aget_state_history(thread())]) == 9
@@ -130,7 +144,13 @@ async def test_the_async_forms_give_the_same(journal: Journal) -> None:
     assert (await graph.aget_state(thread("u"))).values == state.values
     await saver.aprune(["u"])
     assert len([s async for s in graph.aget_state_history(thread("u"))]) == 1
-    await saver.adelete_for_runs(["nobody's"])
+    every = [t async for t in saver.alist(thread(), filter={"run_id": "r1"})]
+    assert [t.metadata["step"] for t in every] == [4, 3, 2]
+    assert [t async for t in saver.alist(thread(), before=every[1].config, limit=1, filter={"run_id": "r1"})] == every[
+        2:
+    ]
+    await saver.adelete_for_runs(["r1"])
+    assert [t.metadata["run_id"] async for t in saver.alist(thread())] == ["r2"] * 3 + ["r0"] * 3
     await saver.adelete_thread("t")
     assert (await graph.aget_state(thread())).values == {}
     assert (await graph.aget_state(thread("u"))).values == state.values
@@ -209,6 +229,46 @@ def test_checkpoints_are_listed_by_metadata_across_threads(journal: Journal) -> 
     again = saver.get_tuple(older[1].config)
     assert again is not None
     assert again.metadata["source"] == "input"
+
+
+@pytest.mark.parametrize(
+    "text", ["source' OR '1'='1", "source') --", "x') UNION SELECT 1 --", "$.source", 'step"', "%", "a.b", "source]"]
+)
+def test_a_filter_of_a_listing_is_data_whatever_its_keys_say(journal: Journal, text: str) -> None:
+    """CVE-2025-67644: a hostile metadata key in LangGraph's own call for it."""
+    saver = JournalSaver(journal)
+    config = thread()
+    config["metadata"] = {"who": text}
+    chat().compile(checkpointer=saver).invoke({"messages": [HumanMessage("hi")], "seen": []}, config)
+    for filter in ({text: 1}, {text: "loop"}, {"source": "loop", text: None}, {"source": text}):
+        assert list(saver.list(thread(), filter=filter)) == []
+        assert list(saver.list(None, filter=filter)) == []
+    assert len(list(saver.list(None, filter={"who": text}))) == 3
+
+
+def test_a_secret_reaches_no_journal_by_way_of_langgraph(journal: Journal, tmp_path: Path) -> None:
+    """Neither itself nor its text, in a state, a write or a checkpoint's metadata. Rows: S1-084."""
+    planted = f"pl4nted-{os.urandom(8).hex()}"
+    secret = Secret(planted)
+    for leaked in (secret, planted, {"deep": [f"<{planted}>"]}):
+
+        def leak(state: Talk, leaked: Any = leaked) -> Any:
+            return {"seen": [leaked]}
+
+        graph = (
+            StateGraph(Talk).add_node("leak", leak).add_edge(START, "leak").compile(checkpointer=JournalSaver(journal))
+        )
+        with pytest.raises(ValidationError):
+            graph.invoke({"messages": [], "seen": []}, thread())
+    config = thread("noted")
+    config["metadata"] = {"note": f"with {planted}"}
+    with pytest.raises(ValidationError):
+        chat().compile(checkpointer=JournalSaver(journal)).invoke({"messages": [], "seen": []}, config)
+    files = shared().folder if "Postgres" in type(journal).__name__ else tmp_path
+    if files is not tmp_path:
+        shared().run("CHECKPOINT")
+    assert [f for f in files.rglob("*") if f.is_file() and planted.encode() in f.read_bytes()] == []
+    assert secret.reveal() == planted
 
 
 def test_the_checkpoints_of_a_run_are_forgotten_and_the_others_stay(journal: Journal) -> None:

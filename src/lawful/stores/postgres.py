@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import quote
 
 from lawful.core.clock import Clock
@@ -53,6 +53,9 @@ class PostgresJournal:
     Raises: ConfigurationError, NewerSchema, StoreError.
     """
 
+    _before_setup: ClassVar = False
+    """Whether one may be made where the tables are not there yet: for names that have `setup` as a method."""
+
     def __init__(
         self,
         url: str,
@@ -75,7 +78,8 @@ class PostgresJournal:
         server = Server(url, check_schema(schema), busy_timeout=busy_timeout, prepare=prepare, safe=power_safe)
         scope = _check_scope(scope)
         start = os.path.join(beside, f"{quote(server.database, safe='')}-{schema}") if beside is not None else None
-        self._open(scope, Pool(server, writers=writers, readers=readers, clock=clock), {}, start)
+        pool = Pool(server, writers=writers, readers=readers, clock=clock, before_setup=self._before_setup)
+        self._open(scope, pool, {}, start)
         if beside is not None:
             _made(beside)
 

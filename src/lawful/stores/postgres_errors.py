@@ -30,6 +30,7 @@ _KINDS: Mapping[str, tuple[type[StoreError], str]] = {
     "XX001": (CorruptRecord, "the server found its data damaged"),
     "XX002": (CorruptRecord, "the server found an index damaged"),
 }
+_UNMADE = frozenset({"3F000", "42P01"})
 _RETRYABLE = frozenset({"53000", "53200", "25006"})
 _LOST = frozenset({"57P01", "57P02", "57P03", "57P05", "53300", "25P03", "25P04"})
 """The server ends the connection, or takes none now (shutdown, start-up, too many, idle for too long)."""
@@ -41,6 +42,11 @@ def is_lost(error: BaseException) -> bool:
         return False
     code = error.sqlstate
     return code is None or code in _LOST or code.startswith("08")
+
+
+def wants_setup(error: StoreError) -> bool:
+    """Whether the tables are missing, or older than this library's."""
+    return error.details.get("sqlstate") in _UNMADE or "needed" in error.details
 
 
 def is_race(error: BaseException) -> bool:

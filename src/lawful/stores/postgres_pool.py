@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from lawful.core.clock import Clock
-from lawful.core.errors import StoreLocked
+from lawful.core.errors import StoreError, StoreLocked
 from lawful.core.lazy import TYPE_CHECKING, late
 from lawful.journal.checks import closed, nested
 from lawful.journal.records import Batch
-from lawful.stores.postgres_errors import is_race, translating
+from lawful.stores.postgres_errors import is_race, translating, wants_setup
 from lawful.stores.postgres_lane import Lane
 from lawful.stores.postgres_link import Link, Server
 from lawful.stores.postgres_schema import lock_key
@@ -38,7 +38,14 @@ class Pool:
     """The only way to the database, for one process; shared by the handles of all scopes."""
 
     def __init__(
-        self, server: Server, *, writers: int, readers: int, clock: Clock | None, component: str = "journal"
+        self,
+        server: Server,
+        *,
+        writers: int,
+        readers: int,
+        clock: Clock | None,
+        component: str = "journal",
+        before_setup: bool = False,
     ) -> None:
         self._component = component
         self.server = server
@@ -47,8 +54,12 @@ class Pool:
         self._lanes = [Lane(server, self.now, self.freed) for _ in range(writers)]
         self._spare = [Link(server) for _ in range(readers)]
         self._renew_locks()
-        with self._translating("open"):
-            self._spare[-1].open()
+        try:
+            with self._translating("open"):
+                self._spare[-1].open()
+        except StoreError as error:
+            if not (before_setup and wants_setup(error)):
+                raise
         _stores.add(self)
 
     def _renew_locks(self) -> None:

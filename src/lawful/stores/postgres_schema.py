@@ -270,4 +270,5 @@ def check_version(con: psycopg.Connection[Any], schema: str, place: str, kind: K
             f"{place} has version {found}, this library needs {known}: run lawful.stores.postgres.setup",
             component=kind.component,
             operation="open",
+            details={"found": str(found), "needed": str(known)},
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from zlib import crc32
 
 from lawful.core.clock import SYSTEM, Clock
@@ -51,6 +51,7 @@ class PostgresStore(Store):
 
     blocking = True
     supports_index = True
+    _before_setup: ClassVar = False
 
     def __init__(
         self,
@@ -71,7 +72,9 @@ class PostgresStore(Store):
                 f"connections must be at least 1, but is {connections}", component="store", operation="open"
             )
         server = Server(url, check_schema(schema), busy_timeout=busy_timeout, prepare=prepare, safe=True, kind=STORE)
-        self._pool = Pool(server, writers=1, readers=connections, clock=clock, component="store")
+        self._pool = Pool(
+            server, writers=1, readers=connections, clock=clock, component="store", before_setup=self._before_setup
+        )
         self._open = [True]
 
     @property

@@ -16,7 +16,7 @@ class AsyncPostgresSaver(PostgresSaver):
     @classmethod
     @asynccontextmanager
     async def from_conn_string(  # pyright: ignore[reportIncompatibleMethodOverride]
-        cls, conn_string: str, *, schema: str = "lawful"
+        cls, conn_string: str, *, pipeline: bool = False, schema: str = "lawful"
     ) -> AsyncGenerator[Self, None]:
         """A journal for the time of an ``async with`` block."""
         made = cls(conn_string, schema=schema)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from lawful.core.lazy import face
 from lawful.stores import postgres_store
+from lawful.stores.postgres_connections import url_of
 from lawful.stores.postgres_schema import setup
 from lawful.stores.store_records import IndexConfig, TTLConfig
 
@@ -20,17 +21,25 @@ else:
 
 
 class PostgresStore(postgres_store.PostgresStore):
-    """A `lawful.stores.PostgresStore`; `setup` makes its tables."""
+    """A `lawful.stores.PostgresStore`; `setup` makes its tables, and may be called after it was made.
+
+    ``conn`` is a URL, or an open connection or a pool of psycopg: where that leads is used, and nothing else of it.
+
+    Raises: ConfigurationError, NewerSchema, StoreError.
+    """
+
+    _before_setup: ClassVar = True
 
     def __init__(
         self,
-        url: str,
+        conn: Any,
         *,
         schema: str = "lawful",
         scope: str = "local",
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
+        url = url_of(conn)
         super().__init__(url, schema=schema, scope=scope, index=index, ttl=ttl)
         self._made_of = url, schema
 
@@ -40,6 +49,7 @@ class PostgresStore(postgres_store.PostgresStore):
         cls,
         conn_string: str,
         *,
+        pipeline: bool = False,
         schema: str = "lawful",
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,

@@ -20,6 +20,7 @@ class AsyncPostgresStore(PostgresStore):
         cls,
         conn_string: str,
         *,
+        pipeline: bool = False,
         schema: str = "lawful",
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
