@@ -48,6 +48,22 @@ async def test_a_description_that_changed_is_refused_until_it_is_accepted(tmp_pa
     assert calls(log) == ["echo"] * 3, "nothing was called of the server that was refused"
 
 
+@pytest.mark.parametrize(
+    "how, told", [("newer", "version 'odd 1.0' became 'odd 2.0'"), ("reshaped", "tool 'echo' has another schema")]
+)
+async def test_a_version_or_schema_that_changed_is_refused_until_it_is_accepted(
+    tmp_path: Path, how: str, told: str
+) -> None:
+    lock, log = tmp_path / "mcp.lock", tmp_path / "log"
+    await _met(lock)
+    with pytest.raises(ServerChanged, match=told) as caught:
+        await _met(lock, how, log)
+    assert caught.value.details["changes"] == told
+    assert calls(log) == []
+    await _met(lock, how, log, accept=True)
+    await _met(lock, how, log)
+
+
 async def test_an_effect_class_that_changed_is_refused(tmp_path: Path) -> None:
     """Trusting a server later on is a change too."""
     lock = tmp_path / "mcp.lock"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from typing import Any, TypedDict
@@ -69,20 +69,27 @@ class State(TypedDict, total=False):
     said: str
 
 
-def worker(journal: Any) -> tuple[Any, list[str]]:
-    """A graph whose node fails once and then asks an agent, which calls a tool and performs an effect."""
+def worker(journal: Any, hold: Callable[[str], Awaitable[None]] | None = None) -> tuple[Any, list[str]]:
+    """A graph whose node fails once and then asks an agent, which calls a tool and performs an effect.
+
+    ``hold`` is awaited in both, told which it is.
+    """
     shipped: list[str] = []
     tries: list[int] = []
 
     @tool
-    def weather(city: str) -> str:
+    async def weather(city: str) -> str:
         """The weather."""
         with part("look out"):
+            if hold is not None:
+                await hold("weather")
             return f"sun in {city}"
 
     @effect("order", tool="ship")
     async def ship(order: str) -> str:
         """Ship it."""
+        if hold is not None:
+            await hold("ship")
         shipped.append(order)
         return f"{order} is on its way"
 
@@ -216,6 +223,73 @@ async def test_a_cancelled_run_ends_every_span() -> None:
             "node slow": ["waiting"],
         }
         assert all(span.end_time is not None for span in traced.spans)
+
+
+@pytest.mark.parametrize("where", ["weather", "ship"])
+async def test_an_agents_run_cancelled_in_a_tool_or_an_effect_ends_every_span(where: str) -> None:
+    """Twice, with the same listener; the tree is the whole one as far as the run came. Rows: S0-182."""
+    traced = Traced(agents=["helper"])
+    waiting = asyncio.Event()
+
+    async def hold(at: str) -> None:
+        if at == where:
+            waiting.set()
+            await asyncio.sleep(60)
+
+    calls = ["execute_tool weather", "execute_tool ship"][: 1 if where == "weather" else 2]
+    for thread in ("one", "two"):
+        traced.kept.clear()
+        waiting.clear()
+        graph, shipped = worker(MemoryJournal(), hold)
+        running = asyncio.create_task(graph.ainvoke({"asked": "?"}, thread=thread, on_event=traced.tracing))
+        await waiting.wait()
+        begun = traced.tracing.open
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (shipped, traced.tracing.open) == ([], 0)
+        assert begun == 6
+        found = traced.tree()
+        assert (found["node tool"], found["node work"]) == (calls, ["invoke_agent helper"])
+        assert found["execute_tool weather"] == ["look out"]
+        assert found.get("execute_tool ship", []) == ["effect ship"] * (len(calls) - 1)
+        assert all(span.end_time is not None for span in traced.spans)
+        assert len({span.context.trace_id for span in traced.spans if span.context}) == 1
+
+
+async def test_what_spans_tell_has_the_names_of_the_conventions() -> None:
+    """Those of OpenTelemetry for generative AI, on the spans that they belong to. Rows: S0-182."""
+    known = import_module("opentelemetry.semconv._incubating.attributes.gen_ai_attributes")
+    traced = Traced(agents=["helper"], content=True)
+    graph, _ = worker(MemoryJournal())
+    await graph.ainvoke({"asked": "?"}, thread="t", on_event=traced.tracing)
+    named = {value for key, value in vars(known).items() if key.startswith("GEN_AI_")}
+    used = {key for span in traced.spans for key in span.attributes or {} if key.startswith("gen_ai.")}
+    assert used <= named
+
+    def told(name: str) -> dict[str, Any]:
+        found = next(span for span in traced.spans if span.name == name)
+        return {key: value for key, value in (found.attributes or {}).items() if key.startswith("gen_ai.")}
+
+    workflow = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "desk"}
+    assert told("invoke_workflow desk") == {**workflow, "gen_ai.conversation.id": "t"}
+    agent = told("invoke_agent helper")
+    assert (agent["gen_ai.operation.name"], agent["gen_ai.agent.name"]) == ("invoke_agent", "helper")
+    asked = told("chat script")
+    assert (asked["gen_ai.operation.name"], asked["gen_ai.request.model"]) == ("chat", "script")
+    assert asked["gen_ai.usage.input_tokens"] >= 0
+    assert asked["gen_ai.usage.output_tokens"] >= 0
+    ran = told("execute_tool weather")
+    assert ran.pop("gen_ai.tool.call.arguments") == '{"city":"Lyon"}'
+    assert "sun in Lyon" in ran.pop("gen_ai.tool.call.result")
+    assert ran == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "weather",
+        "gen_ai.tool.call.id": "w",
+        "gen_ai.tool.type": "function",
+    }
+    model = next(span for span in traced.spans if span.name == "chat script")
+    assert model.kind is trace.SpanKind.CLIENT
 
 
 async def test_a_stream_that_is_left_ends_every_span_and_leaves_no_context() -> None:

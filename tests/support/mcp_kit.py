@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 SERVER = Path(__file__).parent / "mcp_server.py"
+MODERN = Path(__file__).parent / "mcp_modern.py"
 
 
 def command(how: str = "plain", log: Path | None = None) -> list[str]:

@@ -14,7 +14,7 @@ from lawful.core.lazy import late
 from lawful.core.secret import Secret
 from lawful.mcp.address import Address, address_of, name_of
 from lawful.mcp.content import Answer, answer_of, plain, receipt_of
-from lawful.mcp.listing import pages, taken
+from lawful.mcp.listing import Listing, changed, pages, subscribed, taken
 from lawful.mcp.lock import EffectClass, Lock, LockedServer
 from lawful.mcp.owner import Owner
 from lawful.mcp.tools import raise_error
@@ -54,6 +54,7 @@ def connect(
     timeout: float = 60.0,
     connect_timeout: float = 30.0,
     on_change: Callable[[Toolset], object] | None = None,
+    on_listing: Callable[[Listing], object] | None = None,
     elicit: Elicit | None = None,
     protocol: Literal["auto", "legacy"] = "auto",
 ) -> Connection:
@@ -69,6 +70,7 @@ def connect(
         lock: A file of what was accepted; a server that has changed is refused until ``accept`` or `lawful mcp accept`.
         timeout: Seconds that one call may take. connect_timeout: seconds for starting and greeting the server.
         on_change: Called with the new tools when the server says that they changed; in the connection's own thread.
+        on_listing: Called there with "resources" or "prompts" when it says that its list of these changed.
 
     Raises: ConfigurationError.
     """
@@ -83,6 +85,7 @@ def connect(
         timeout=timeout,
         connect_timeout=connect_timeout,
         on_change=on_change,
+        on_listing=on_listing,
         elicit=elicit,
         auth=auth,
         protocol=protocol,
@@ -108,6 +111,7 @@ class Connection:
         timeout: float,
         connect_timeout: float,
         on_change: Callable[[Toolset], object] | None,
+        on_listing: Callable[[Listing], object] | None,
         elicit: Elicit | None,
         auth: Any,
         protocol: str,
@@ -120,6 +124,7 @@ class Connection:
         self._lock = lock
         self._accept = accept
         self._on_change = on_change
+        self._on_listing = on_listing
         self._elicit = elicit
         self._auth = auth
         self._protocol = protocol
@@ -207,7 +212,7 @@ class Connection:
 
     # Asking
 
-    async def call(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Answer:
+    async def call(self, tool: str, /, arguments: Mapping[str, Any] | None = None, **more: Any) -> Answer:
         """Call a tool directly, without an agent and without the ledger; arguments as a mapping or as keywords.
 
         Raises: ToolError, where the server tells of an error; CallUnknown, where no answer came; NetworkError, where the
@@ -218,7 +223,7 @@ class Connection:
         raise_error(self.name, receipt)
         return answer_of(receipt)
 
-    def call_sync(self, tool: str, arguments: Mapping[str, Any] | None = None, **more: Any) -> Answer:
+    def call_sync(self, tool: str, /, arguments: Mapping[str, Any] | None = None, **more: Any) -> Answer:
         """As `call`, in sync code."""
         effect = self._class(tool)
         receipt = self._here(self._receipt(tool, {**(arguments or {}), **more}, effect))
@@ -242,9 +247,12 @@ class Connection:
         """Its prompts."""
         return await self._there(self._listing("list_prompts", "prompts"))
 
-    async def prompt(self, name: str, **arguments: str) -> list[dict[str, Any]]:
-        """The messages of a prompt: each with ``role`` and ``content``."""
-        work = self._ask(f"prompt {name!r}", lambda c: c.get_prompt(name, arguments), again=True)
+    async def prompt(
+        self, name: str, /, arguments: Mapping[str, str] | None = None, **more: str
+    ) -> list[dict[str, Any]]:
+        """The messages of a prompt: each with ``role`` and ``content``; arguments as a mapping or as keywords."""
+        given = {**(arguments or {}), **more}
+        work = self._ask(f"prompt {name!r}", lambda c: c.get_prompt(name, given), again=True)
         return [plain(one) for one in (await self._there(work)).messages]
 
     async def refresh(self) -> Toolset:
@@ -271,7 +279,7 @@ class Connection:
         """One session's client."""
         client = mcp.Client(
             cast("Any", opened(self.address, over, complaints, self._auth)),
-            message_handler=self._heard,
+            message_handler=self._notified,
             elicitation_callback=cast("Any", self._elicit),
             client_info=types.Implementation(name="lawful", version=late("lawful").__version__),
             mode=self._protocol,
@@ -296,18 +304,26 @@ class Connection:
             self._take(await pages(client, "list_tools", "tools"))
 
     async def watch(self, client: Any) -> None:
-        """Hear of changed tools where the newer protocol asks for a subscription."""
-        tools = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        """Hear of changed lists where the newer protocol asks for a subscription."""
+        wanted = subscribed(client.server_capabilities)
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not any(wanted.values()):
             return
-        async with client.listen(tools_list_changed=True) as changes:
-            async for _ in changes:
-                await self._relist_quietly()
+        async with client.listen(**wanted) as changes:
+            async for change in changes:
+                await self._heard(change)
+
+    async def _notified(self, message: Any) -> None:
+        # With the newer protocol the SDK gives each change here too: once is enough.
+        if self._info.get("protocol") not in MODERN_PROTOCOL_VERSIONS:
+            await self._heard(message)
 
     async def _heard(self, message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
+        which = changed(message)
+        if which == "tools":
             # Not awaited here: the answer to our question comes over the stream that this handler would hold up.
             self._relisting = asyncio.create_task(self._relist_quietly())
+        elif which is not None and self._on_listing is not None:
+            self._on_listing(which)
 
     async def _relist_quietly(self) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -13,6 +13,16 @@ from lawful.mcp.lock import EffectClass, LockedTool, locked_tool
 from lawful.mcp.tools import Calls, class_of, tool_of
 from lawful.tools.toolset import Toolset
 
+Listing: TypeAlias = Literal["tools", "resources", "prompts"]
+_CHANGED: Final[Mapping[str, Listing]] = {
+    "ToolListChangedNotification": "tools",
+    "ToolsListChanged": "tools",
+    "ResourceListChangedNotification": "resources",
+    "ResourcesListChanged": "resources",
+    "PromptListChangedNotification": "prompts",
+    "PromptsListChanged": "prompts",
+}
+"""By the SDK's class: the older protocol's notifications, and the newer one's events."""
 PAGES = 1000
 """Pages of one listing that are read at most."""
 
@@ -47,6 +57,17 @@ def taken(
         for name, one in ((str(one["name"]), one) for one in listed)
     )
     return Taken(tools, classes, entries)
+
+
+def changed(message: object) -> Listing | None:
+    """Which listing a message of the server says has changed."""
+    return _CHANGED.get(type(message).__name__)
+
+
+def subscribed(capabilities: Any) -> dict[str, bool]:
+    """Of which listings the server says that it tells changes, as the SDK's ``listen`` takes it."""
+    offers = {one: getattr(capabilities, one) for one in ("tools", "resources", "prompts")}
+    return {f"{one}_list_changed": bool(offer and offer.list_changed) for one, offer in offers.items()}
 
 
 async def pages(client: Any, verb: str, field: str) -> list[dict[str, Any]]:

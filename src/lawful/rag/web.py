@@ -41,6 +41,10 @@ KINDS: Final[dict[str, Reader]] = {
 """What reads an answer, by its media type."""
 _REDIRECTS: Final = {301, 302, 303, 307, 308}
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_INSIDE: Final[tuple[Network, ...]] = tuple(
+    ipaddress.ip_network(one) for one in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "3fff::/20")
+)
+"""What not every Python knows to be special, or what a cloud answers at from within: Oracle's and Azure's services."""
 
 
 class Page(Struct, frozen=True):
@@ -203,7 +207,7 @@ class Fetcher:
 def is_public(address: Address) -> bool:
     """Whether it is an address of the open internet, also where an IPv4 address is written within an IPv6 one."""
     inner = _inner(address)
-    if inner is not None and not is_public(inner):
+    if (inner is not None and not is_public(inner)) or any(address in network for network in _INSIDE):
         return False
     if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address.ipv4_mapped is not None):
         return address.ipv4_mapped is not None
