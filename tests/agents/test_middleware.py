@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+import lawful.agents.middleware as shelf
 from lawful import Failed, effect
 from lawful.agents import Agent
+from lawful.agents.memory import summary
 from lawful.agents.middleware import (
     CacheReads,
     ClassifierRail,
@@ -34,7 +36,7 @@ from lawful.agents.middleware import (
 )
 from lawful.agents.middleware.context import closed_cut
 from lawful.agents.middleware.spiral import diagnose, digest_of, due, static
-from lawful.core.errors import AgentError, ConfigurationError, LLMError, NetworkError, ValidationError
+from lawful.core.errors import AgentError, ConfigurationError, LLMError, NetworkError, ToolError, ValidationError
 from lawful.core.messages import Message, ToolCall, assistant, tool_result, user
 from lawful.core.retry import RetryPolicy
 from lawful.journal.memory import MemoryJournal
@@ -399,6 +401,32 @@ def test_tokens_and_money(most: int, ok: bool) -> None:
     assert failed.error.details["limit"] == "cost"
 
 
+@pytest.mark.parametrize("who", ["an agent", "an agent that fails", "a summary", "a classifier", "memory"])
+def test_what_others_take_for_an_agent_counts_in_its_limits(who: str) -> None:
+    """Rows: S1-083"""
+    other = Scripted(*[Reply(assistant("no"), usage=Usage(60, 40))] * 9)
+    made: dict[str, Any] = {}
+    match who:
+        case "a summary":
+            made = {"middleware": [Summarize(1, keep=1, model=other)]}
+        case "a classifier":
+            made = {"middleware": [Guardrails(input=[ClassifierRail(other, "Is it rude?")])]}
+        case "memory":
+            made = {"memory": summary(other, over=1, keep=1)}
+        case _:
+            unfit: dict[str, Any] = {"output": int, "output_attempts": 2} if who == "an agent that fails" else {}
+            made = {"tools": [Agent(other, name="other", **unfit).as_tool()]}
+    rounds = [call(name="other", task="go")] if "tools" in made else []
+    agent = Agent(Scripted(*rounds, "one", "two", "three"), journal=MemoryJournal(), **made)
+    agent.invoke("x", thread="t")
+    assert agent.invoke("y", thread="t").usage.total >= 100
+    made["middleware"] = [*made.get("middleware", []), CostLimit(100, price=lambda u: float(u.total))]
+    limited = Agent(Scripted("three"), journal=agent.journal, **made)
+    ended = limited.run_sync("z", thread="t")
+    assert isinstance(ended, Failed)
+    assert ended.error.details["limit"] == "cost"
+
+
 def test_time() -> None:
     now = [0.0]
 
@@ -560,7 +588,7 @@ def test_a_classifier_that_fails(failing: Any) -> None:
 # Faults
 
 
-def _broken(kind: type[Middleware], *args: Any, **kwargs: Any) -> Middleware:
+def _broken(kind: type[Any], *args: Any) -> Middleware:
     """One whose own work fails before the handler is reached."""
 
     class Broken(kind):  # pyright: ignore
@@ -570,7 +598,7 @@ def _broken(kind: type[Middleware], *args: Any, **kwargs: Any) -> Middleware:
         async def wrap_tool(self, ask: Any, handler: Any) -> Any:
             raise RuntimeError("a bug of mine")
 
-    return Broken(*args, **kwargs)
+    return Broken(input=args) if kind is Guardrails else Broken(*args)
 
 
 ADDITIVE: list[tuple[type[Middleware], tuple[Any, ...]]] = [
@@ -590,6 +618,7 @@ GATES: list[tuple[type[Middleware], tuple[Any, ...]]] = [
     (CostLimit, (9,)),
     (TimeLimit, (9,)),
     (ToolRetry, ()),
+    (Guardrails, (KeywordRail("never"),)),
 ]
 
 
@@ -606,3 +635,73 @@ def test_a_bug_in_a_gate_stops_the_call(kind: Any, args: Any) -> None:
     agent = Agent(Scripted(call(), "done"), tools=[look()], middleware=[_broken(kind, *args)])
     with pytest.raises(RuntimeError, match="a bug of mine"):
         agent.invoke("x")
+
+
+def test_no_middleware_is_left_out_of_these() -> None:
+    """Rows: S4-032"""
+    shipped = {one for name in dir(shelf) if isinstance(one := getattr(shelf, name), type)}
+    assert {one for one in shipped if issubclass(one, Middleware)} - {Middleware} == {
+        kind for kind, _ in (*ADDITIVE, *GATES)
+    }
+    assert not any(kind.gate for kind, _ in ADDITIVE)
+    assert all(kind.gate for kind, _ in GATES)
+
+
+class Untidy(Middleware):
+    """Fails in its own cleaning up, whatever came of the call."""
+
+    async def wrap_model(self, ask: Any, handler: Any) -> Any:
+        try:
+            return await handler(ask)
+        finally:
+            raise RuntimeError("a bug of mine")
+
+    wrap_tool = wrap_model
+
+
+def test_what_failed_is_told_and_not_tried_again_because_a_middleware_failed_too() -> None:
+    """Rows: S4-032"""
+    model = Scripted(down(), "asked twice")
+    with pytest.raises(NetworkError, match="down"):
+        Agent(model, middleware=[Untidy()]).invoke("x")
+    assert model.left == 1
+    log: list[str] = []
+    agent = Agent(Scripted(call()), tools=[look(log, fails=1)], middleware=[Untidy()], on_error="stop")
+    with pytest.raises(ToolError, match="ConnectionError"):
+        agent.invoke("x")
+    assert log == ["x"]
+    assert Agent(Scripted(call(), "done"), tools=[look(log)], middleware=[Untidy()]).invoke("x").text == "done"
+    assert log == ["x", "x"]
+
+
+def test_a_watcher_that_fails_never_asks_the_model_twice() -> None:
+    """Rows: S4-015, S4-032"""
+
+    def touch(what: str, round: int) -> None:
+        if what == "ends":
+            raise ConnectionError("nobody there")
+
+    model = Scripted(down(), "asked twice")
+    with pytest.raises(NetworkError, match="down"):
+        Agent(model, middleware=[Heartbeat(touch)]).invoke("x")
+    assert model.left == 1
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_what_stands_before_the_handler_runs_again_on_resume_and_the_call_once(answer: bool) -> None:
+    """Rows: S4-011"""
+    before: list[str] = []
+    ran: list[str] = []
+
+    class Watching(Middleware):
+        async def wrap_tool(self, ask: Any, handler: Any) -> Any:
+            before.append(ask.call.name)
+            return await handler(ask)
+
+    journal = MemoryJournal()
+    agent = Agent(Scripted(call(), "done"), tools=[look(ran, approval=True)], middleware=[Watching()], journal=journal)
+    [question] = agent.invoke("x", thread="t").questions
+    assert (before, ran) == (["look"], [])
+    agent.resume_sync("t", question.answer(answer))
+    assert before == ["look"] * 2
+    assert ran == ["x"] * answer

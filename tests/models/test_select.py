@@ -64,7 +64,13 @@ def test_a_missing_key_names_its_variable_and_how_to_try_without(
 
 @pytest.mark.parametrize(
     "name, package, extra",
-    [("openai:x", "openai", "openai"), ("anthropic:x", "anthropic", "anthropic"), ("ollama:x", "ollama", "ollama")],
+    [
+        ("openai:x", "openai", "openai"),
+        ("anthropic:x", "anthropic", "anthropic"),
+        ("google:x", "google", "google"),
+        ("ollama:x", "ollama", "ollama"),
+        ("deepseek:x", "openai", "openai"),
+    ],
 )
 def test_a_missing_package_names_the_line_that_installs_it(
     name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
@@ -74,7 +80,7 @@ def test_a_missing_package_names_the_line_that_installs_it(
             return late(f"no_such_{package}", extra=extra)
         return late(module, attr, extra=extra)
 
-    for adapter in ("openai", "anthropic", "ollama"):
+    for adapter in ("openai", "anthropic", "google", "ollama"):
         monkeypatch.setattr(f"lawful.models.{adapter}.late", missing)
     with pytest.raises((ConfigurationError, ModuleNotFoundError)) as caught:
         model(name, api_key="key")

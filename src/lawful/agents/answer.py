@@ -24,7 +24,7 @@ class Answer(Generic[Out]):
     """The plain answer; empty while the agent waits."""
     messages: tuple[Message, ...]
     usage: Usage
-    """Of the whole thread so far."""
+    """Of the whole thread so far: the answers, what agents that are its tools took, and calls aside, as of a classifier."""
     thread: str | None
     questions: tuple[Question, ...] = ()
     """What a person must answer before it goes on: ``agent.resume(answer.thread, question.answer(True))``."""

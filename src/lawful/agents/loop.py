@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+from lawful.agents.aside import spent
 from lawful.agents.middleware.base import Middleware, ModelAsk, ToolAsk, Turn, around, checked, hooked
 from lawful.agents.shape import Shape, shape_of
 from lawful.agents.state import CHECK, AgentState, ToolTask, last_answer, this_turn, turn_at
@@ -158,7 +159,8 @@ class Loop:
         after = await self._after(seen, reply, calls or told is not None) if self.middleware else []
         counts = counted([message], messages[begin].id or "", begin, len(messages))
         out = [*added, message, *after, *([told] if told else [])]
-        return {"messages": out, "usage": reply.usage, "tally": counts}
+        more = spent()
+        return {"messages": out, "usage": reply.usage if more is None else reply.usage + more, "tally": counts}
 
     async def _before(self, turn: Turn) -> list[Message]:
         added = await hooked(self.middleware, "before_agent", turn) if turn.round == 1 else []
@@ -284,7 +286,12 @@ class Loop:
         )
         closed(outcome.call)
         told = [outcome.message.named(f"{state.get('answer', '')}:{state['nth_of_all']}:{call.id}:result")]
-        return {"messages": told} if outcome.facts == NOTHING else {"messages": told, "facts": outcome.facts}
+        made: dict[str, Any] = {"messages": told}
+        if outcome.facts != NOTHING:
+            made["facts"] = outcome.facts
+        if (more := spent()) is not None:
+            made["usage"] = more
+        return made
 
     async def _call_tool(self, ask: ToolAsk) -> Outcome:
         return await dispatch(ask.call, ask.ruling, self.tools, self.rules, ask.facts, self.on_error)

@@ -129,6 +129,8 @@ class Slot:
     """When it last gave a sign of life, on the clock's monotonic scale."""
     beat: float | None = None
     """When it last said so itself, by a heartbeat."""
+    spent: Any = None
+    """What it took of models beside its own answer, for the node that counts it."""
 
     inside: tuple[tuple[str, str], ...] = ()
     """Kind and span of the tools and parts that are under way in it, the outermost first."""

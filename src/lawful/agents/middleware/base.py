@@ -167,9 +167,9 @@ def _layer(one: Middleware, hook: str, inner: Callable[[Ask], Awaitable[Answer]]
             if inside.raised is error:
                 raise
             _log.warning("middleware %s failed in %s, the turn goes on without it: %r", one.name, hook, error)
-            if inside.gave:
-                return inside.gave[-1]
-            return await inner(ask)
+        if inside.raised is not None:  # what was asked has ended badly: that is told, and it is not asked again
+            raise inside.raised
+        return inside.gave[-1] if inside.gave else await inner(ask)
 
     return open_
 

@@ -53,7 +53,8 @@ class ToolCallLimit(Middleware):
 
 
 class CostLimit(Middleware):
-    """At most so many tokens, or so much money, in a thread; checked before each model call.
+    """At most so many tokens, or so much money, in a thread; checked before each model call. What agents that are its
+    tools took counts, and what summaries, classifiers and counsel did.
 
     ``price`` gives the cost of a reply's usage, in whatever unit ``most`` is; without it tokens are counted.
     Raises: AgentError.

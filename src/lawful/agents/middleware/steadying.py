@@ -14,7 +14,7 @@ from lawful.agents.state import CHECK, this_turn
 from lawful.core.errors import Failure
 from lawful.core.messages import Message, Text
 from lawful.models.port import ChatModel
-from lawful.models.values import Reply, Usage
+from lawful.models.values import Reply
 
 _log = logging.getLogger("lawful.agents")
 
@@ -31,7 +31,7 @@ class Counsel(Middleware):
     """Looks at each turn by the thresholds of `Thresholds` and, when one is passed, adds one message to the next request.
 
     The message is not kept in the conversation. ``counselor`` is a stronger model that writes it; if it fails or says
-    nothing, a fixed text does. What it costs is added to the reply's usage.
+    nothing, a fixed text does. What it costs is counted as the thread's.
     """
 
     def __init__(
@@ -50,13 +50,12 @@ class Counsel(Middleware):
         why = due(this_turn(ask.messages), self._budget, self._limits)
         if why is None:
             return await handler(ask)
-        text, cost = await self._words(ask, why)
+        text = await self._words(ask, why)
         said = Message("user", (Text(text),), name=CHECK)
         request = msgspec.structs.replace(ask.request, messages=(*ask.request.messages, said))
-        reply = await handler(ask.override(request=request))
-        return msgspec.structs.replace(reply, usage=reply.usage + cost)
+        return await handler(ask.override(request=request))
 
-    async def _words(self, ask: ModelAsk, why: str) -> tuple[str, Usage]:
+    async def _words(self, ask: ModelAsk, why: str) -> str:
         if self._counselor is not None:
             try:
                 found = await aside(self._counselor, _ASK.format(why=why, digest=digest_of(ask.messages)))
@@ -65,9 +64,9 @@ class Counsel(Middleware):
             else:
                 if found.text.strip():
                     _log.warning("counsel given (escalated): %s", why)
-                    return f"{found.text.strip()} {HONEST}", found.usage
+                    return f"{found.text.strip()} {HONEST}"
         _log.warning("counsel given (static): %s", why)
-        return static(why), Usage()
+        return static(why)
 
 
 def counsel(after: int | None = None, **options: Any) -> Counsel:

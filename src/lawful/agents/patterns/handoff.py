@@ -8,7 +8,7 @@ from typing import Any
 from lawful.agents.agent import Agent
 from lawful.agents.loop import build_agent_loop
 from lawful.agents.patterns.speaker import named
-from lawful.agents.state import AgentState, last_answer
+from lawful.agents.state import AgentState, last_answer, this_turn
 from lawful.core.errors import AgentError, ConfigurationError
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START
@@ -38,7 +38,8 @@ def hand_off(
         wanted = handed(state)
         if wanted is None:
             return END
-        times = sum(message.name is not None and message.name.startswith(_PREFIX) for message in state["messages"])
+        turn = this_turn(state["messages"])
+        times = sum(message.name is not None and message.name.startswith(_PREFIX) for message in turn)
         if times > most:
             raise AgentError(
                 f"the conversation was handed on {times} times without an answer",
