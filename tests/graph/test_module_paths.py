@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -156,10 +156,13 @@ def test_a_program_is_ported_by_its_imports_alone(tmp_path: Path) -> None:
     assert done.stdout == PRINTED, done.stderr
 
 
-def test_a_saver_takes_an_open_connection_with_a_file_and_no_other(tmp_path: Path) -> None:
+def test_savers_and_stores_take_an_open_connection_for_its_file(tmp_path: Path) -> None:
     import sqlite3
 
     from lawful.checkpoint.sqlite import SqliteSaver
+    from lawful.checkpoint.sqlite.aio import AsyncSqliteSaver
+    from lawful.graph import START, StateGraph
+    from lawful.store.sqlite import SqliteStore
 
     with sqlite3.connect(tmp_path / "a.db") as conn:
         saver = SqliteSaver(conn)
@@ -167,10 +170,26 @@ def test_a_saver_takes_an_open_connection_with_a_file_and_no_other(tmp_path: Pat
         saver.setup()
         saver.close()
     conn.close()
-    bare = sqlite3.connect(":memory:")
-    with pytest.raises(ConfigurationError, match="has no file"):
-        SqliteSaver(bare)
+    with sqlite3.connect(tmp_path / "s.db") as conn:
+        store = SqliteStore(conn)
+        store.put(("a",), "k", {"v": 1})
+        assert store.path == str(tmp_path / "s.db")
+        store.close()
+    conn.close()
+
+    def same(state: Any) -> Any:
+        return state
+
+    bare = sqlite3.connect(":memory:", check_same_thread=False)
+    saver = SqliteSaver(bare)
+    graph = StateGraph(dict[str, int]).add_node("same", same).add_edge(START, "same").compile(checkpointer=saver)
+    graph.invoke({"a": 1}, thread="t")
+    assert graph.get_state("t").values == {"a": 1}
+    saver.close()
     bare.close()
+    for made in (SqliteSaver, AsyncSqliteSaver, SqliteStore):
+        with pytest.raises(ConfigurationError, match=r"builtins\.object.*path"):
+            made(cast("Any", object()))
 
 
 async def test_the_async_savers_open_and_close(tmp_path: Path) -> None:

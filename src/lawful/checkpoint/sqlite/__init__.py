@@ -10,15 +10,17 @@ from typing import Self
 
 from lawful.checkpoint.names import SaverNames
 from lawful.core.clock import SYSTEM, Clock
-from lawful.core.errors import ConfigurationError
 from lawful.core.lazy import face
 from lawful.stores.sqlite import SQLiteJournal
+from lawful.stores.sqlite_connections import path_of
 
 
 class SqliteSaver(SaverNames, SQLiteJournal):
     """A `SQLiteJournal` that also takes an open connection, of which it uses the file and nothing else.
 
-    Raises: ConfigurationError, for a connection that has no file.
+    Over a connection to ":memory:" it keeps everything in a memory of its own.
+
+    Raises: ConfigurationError, for a connection of another library, which does not tell its file.
     """
 
     def __init__(
@@ -30,8 +32,7 @@ class SqliteSaver(SaverNames, SQLiteJournal):
         busy_timeout: float = 5.0,
         clock: Clock = SYSTEM,
     ) -> None:
-        path = _file_of(conn) if isinstance(conn, sqlite3.Connection) else conn
-        super().__init__(path, scope=scope, power_safe=power_safe, busy_timeout=busy_timeout, clock=clock)
+        super().__init__(path_of(conn), scope=scope, power_safe=power_safe, busy_timeout=busy_timeout, clock=clock)
 
     @classmethod
     @contextmanager
@@ -45,17 +46,6 @@ class SqliteSaver(SaverNames, SQLiteJournal):
 
     def setup(self) -> None:
         """Nothing is left to do: the tables are made when the file is opened."""
-
-
-def _file_of(conn: sqlite3.Connection) -> str:
-    for _, name, path in conn.execute("PRAGMA database_list"):
-        if name == "main" and path:
-            return str(path)
-    raise ConfigurationError(
-        'The connection has no file: give SqliteSaver a path, or ":memory:", instead of the connection',
-        component="journal",
-        operation="open",
-    )
 
 
 __getattr__, __dir__ = face(globals(), {})
