@@ -1,7 +1,21 @@
-"""LangGraph's prebuilt nodes and agents: each name says what does the same here."""
+"""LangGraph's prebuilt nodes: those that are here, and for each other name what does the same."""
 
 from __future__ import annotations
 
 from lawful.core.lazy import face
 
-__getattr__, __dir__ = face(globals(), {})
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lawful.agents.injected import InjectedState as InjectedState
+    from lawful.agents.injected import InjectedStore as InjectedStore
+    from lawful.agents.tool_node import ToolNode as ToolNode
+    from lawful.agents.tool_node import tools_condition as tools_condition
+else:
+    _TABLE = {
+        "InjectedState": "lawful.agents.injected",
+        "InjectedStore": "lawful.agents.injected",
+        "ToolNode": "lawful.agents.tool_node",
+        "tools_condition": "lawful.agents.tool_node",
+    }
+    __all__ = list(_TABLE)
+    __getattr__, __dir__ = face(globals(), _TABLE)

@@ -17,7 +17,7 @@ pytest.importorskip("langgraph.checkpoint.sqlite")
 from support.pg import shared, skipped
 
 pytestmark = pytest.mark.integration
-PROGRAM = (Path(__file__).parent.parent / "data/ported/assistant.txt").read_text()
+TEXTS = Path(__file__).parent.parent / "data/ported"
 
 
 Load = Callable[[str, str], Any]
@@ -41,16 +41,22 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     return loaded
 
 
+@pytest.fixture(params=["assistant", "tooling"])
+def text(request: pytest.FixtureRequest) -> str:
+    """A program as it was written for LangGraph: with nodes of its own for tools, and with prebuilt ones."""
+    return (TEXTS / f"{request.param}.txt").read_text(encoding="utf-8")
+
+
 @pytest.fixture
-def theirs(load: Load) -> list[Any]:
-    program = load("theirs", PROGRAM)
+def theirs(load: Load, text: str) -> list[Any]:
+    program = load("theirs", text)
     return program.play(program.InMemorySaver())
 
 
 @pytest.fixture
-def ported(load: Load) -> Any:
+def ported(load: Load, text: str) -> Any:
     """Only what stands on lines of imports is changed."""
-    lines = [line.replace("langgraph", "lawful") if " import " in line else line for line in PROGRAM.splitlines()]
+    lines = [line.replace("langgraph", "lawful") if " import " in line else line for line in text.splitlines()]
     return load("ported", "\n".join(lines))
 
 

@@ -89,6 +89,13 @@ class LangchainBridge:
         node.__name__ = node.__qualname__ = str(getattr(runnable, "name", None) or type(runnable).__name__)
         return node
 
+    def as_node_tool(self, tool: Any) -> Any:
+        return late("lawful.compat.node_tools", "as_node_tool")(tool)
+
+    def tool_message(self, content: Any, call: str | None, name: str, failed: bool, id: str | None) -> Any:
+        kind = late("langchain_core.messages", "ToolMessage", extra=EXTRA)
+        return kind(content, tool_call_id=call or "", name=name, status="error" if failed else "success", id=id)
+
 
 @contextmanager
 def _configured(task: Task) -> Generator[None, None, None]:

@@ -17,8 +17,9 @@ _STREAM: Final = "graph.stream_events() and astream_events() give typed events"
 _TYPES: Final = "type variables are declared where they are used"
 _OLD: Final = "nothing is deprecated here, so there is nothing to filter"
 _SHALLOW: Final = "PostgresSaver with journal.prune(...) keeps the newest checkpoint alone"
-_INJECTED: Final = (
-    "a node takes `runtime`, whose store is runtime.store, and hands its tools what they need of the state"
+_RUNTIME: Final = (
+    "a tool takes `runtime: Runtime` of lawful.runtime; InjectedState gives it the state, a parameter of type ToolCall"
+    " its call"
 )
 
 ABSENT: Final[dict[str, dict[str, str]]] = {
@@ -77,14 +78,10 @@ ABSENT: Final[dict[str, dict[str, str]]] = {
     },
     "cache.redis": {"RedisCache": "SqliteCache of lawful.cache.sqlite, or a class of your own with the calls of BaseCache"},
     "prebuilt": {
-        "InjectedState": _INJECTED,
-        "InjectedStore": _INJECTED,
         "ToolCallTransformer": _STREAM,
-        "ToolNode": "Agent(model, tools=[...]) of lawful.agents runs its tools; or a node of your own that calls them",
-        "ToolRuntime": _INJECTED,
+        "ToolRuntime": _RUNTIME,
         "ValidationNode": "arguments of tools are checked before they are called",
         "create_react_agent": "Agent(model, tools=[...]) of lawful.agents",
-        "tools_condition": 'add_conditional_edges(node, lambda s: "tools" if s["messages"][-1].tool_calls else END)',
     },
     "stream": dict.fromkeys(
         (

@@ -46,6 +46,14 @@ class Bridge(Protocol):
         """A component of its as a function of a state and a config. Raises: TypeError, for anything else."""
         ...
 
+    def as_node_tool(self, tool: Any) -> Any:
+        """A tool of its as one of ours, whose result is what it gives for a whole call: a message of its, a Command."""
+        ...
+
+    def tool_message(self, content: Any, call: str | None, name: str, failed: bool, id: str | None) -> Any:
+        """The closing result of a call as a message of its."""
+        ...
+
 
 def bridge() -> Bridge:
     """Raises: ConfigurationError, naming the extra, where langchain_core is not installed."""

@@ -43,6 +43,8 @@ class Outcome(Struct, frozen=True):
     """Where it came from, if outsiders wrote it."""
     reliability: Reliability | None = None
     """How far it can be relied on, as the tool's code says."""
+    beside: Any = None
+    """What the tool returned beside what the model is told (`lawful.tools.sources.Beside`)."""
 
     @property
     def message(self) -> Message:
@@ -154,9 +156,10 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
         return await _ran(call, tool, on_error)
 
     def load(kept: Any) -> Outcome:
-        state, output, facts, source, *rated = kept
-        reliability = rated[0] if rated else None
-        return Outcome(call.settled(state, output), facts, artifact=output, source=source, reliability=reliability)
+        state, output, facts, source, *more = kept
+        reliability, beside = (*more, None, None)[:2]
+        settled = call.settled(state, output)
+        return Outcome(settled, facts, artifact=output, source=source, reliability=reliability, beside=beside)
 
     def digest() -> str:
         told = msgspec.json.encode([call.name, call.args], order="sorted")
@@ -167,7 +170,8 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
 
 
 def _kept(outcome: Outcome) -> Any:
-    return [outcome.call.state, outcome.call.output, outcome.facts, outcome.source, outcome.reliability]
+    kept = [outcome.call.state, outcome.call.output, outcome.facts, outcome.source, outcome.reliability]
+    return kept if outcome.beside is None else [*kept, outcome.beside]
 
 
 async def _ran(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
@@ -204,7 +208,8 @@ def _ok(call: ToolCall, tool: AnyTool, output: Any, given: Given) -> Outcome:
     outside = given.outside if given.outside is not None else tool.name if heard else None
     rating = given.reliability or tool.traits.reliability
     learns = Facts(tool.traits.reads_private or given.facts.private_seen, outside is not None, rated=rating is not None)
-    return Outcome(call.settled("ok", output), learns, artifact=given.value, source=outside, reliability=rating)
+    settled = call.settled("ok", output)
+    return Outcome(settled, learns, artifact=given.value, source=outside, reliability=rating, beside=given.beside)
 
 
 def plain(value: Any) -> Any:

@@ -17,6 +17,7 @@ from lawful.graph.signature import hints, name_of, unwrap
 from lawful.graph.step_task import Task
 from lawful.tools.docstring import read_docstring
 from lawful.tools.facts import NOTHING, Facts
+from lawful.tools.injected import marked
 
 Injector: TypeAlias = Callable[[Slot, ToolCall], Any]
 """Of the running node and the call, what a parameter gets that the model does not see."""
@@ -47,7 +48,7 @@ class Arguments(Struct, frozen=True):
                 details={"argument": unknown[0]},
             )
         if self.model is None:
-            return dict(given)
+            return {name: value for name, value in given.items() if name not in self.injected}
         try:
             checked = self.model.model_validate(dict(given))
         except late("pydantic", "ValidationError") as error:
@@ -77,7 +78,8 @@ def _place(one: Mapping[str, Any]) -> str:
 def arguments_of(fn: Callable[..., Any]) -> Arguments:
     """The arguments of ``fn``: one for each annotated parameter, described by the docstring.
 
-    Parameters of type `Runtime`, `Run`, `StreamWriter`, `ToolCall` or `Facts` are injected.
+    Parameters of type `Runtime`, `Run`, `StreamWriter`, `ToolCall` or `Facts`, and those that are marked in their annotation
+    (`lawful.tools.injected`), are injected.
 
     Raises: ConfigurationError with file and line, for a parameter without an annotation or one that takes any number.
     """
@@ -92,7 +94,8 @@ def arguments_of(fn: Callable[..., Any]) -> Arguments:
             )
         if parameter.name not in known:
             raise _refused(fn, parameter.name, "it has no annotation, so nobody can tell the model what it takes")
-        injector = _injector(known[parameter.name])
+        note, optional = known[parameter.name], parameter.default is not parameter.empty
+        injector = _injector(note) or marked(note, optional=optional)
         if injector is not None:
             injected[parameter.name] = injector
         else:

@@ -39,6 +39,14 @@ class Learnt(Struct, Generic[T], frozen=True):
     facts: Facts
 
 
+class Beside(Struct, Generic[T], frozen=True):
+    """What a tool returned that is more than a result for the model, such as a Command, with what the model is told."""
+
+    value: T
+    """Kept with the call's note, so of types that a checkpoint can hold."""
+    told: Any
+
+
 class Source(Struct, frozen=True, omit_defaults=True):
     """Where the result of one tool call came from."""
 
@@ -57,17 +65,24 @@ class Given(Struct, frozen=True):
     outside: str | None = None
     reliability: Reliability | None = None
     facts: Facts = NOTHING
+    beside: Any = None
+    """The value of a `Beside`."""
 
 
 def taken(value: Any) -> Given:
-    """The value itself and what was said of it by `Tainted`, `Rated` and `Learnt`, however they are nested.
+    """The value itself and what was said of it by `Tainted`, `Rated`, `Learnt` and `Beside`, however they are nested.
 
     Of the stored forms only the mark of what outsiders wrote is known again: no JSON makes its own reliability.
     """
     outside: str | None = None
     reliability: Reliability | None = None
     facts = NOTHING
+    beside: Any = None
     while True:
+        if isinstance(value, Beside):
+            more = cast("Beside[Any]", value)
+            value, beside = more.told, more.value
+            continue
         if isinstance(value, Rated):
             held = cast("Rated[Any]", value)
             value, reliability = held.value, reliability or held.reliability
@@ -78,7 +93,7 @@ def taken(value: Any) -> Given:
             continue
         inner, source = untainted(value)
         if source is None:
-            return Given(value, outside, reliability, facts)
+            return Given(value, outside, reliability, facts, beside)
         value, outside = inner, outside or source
 
 
