@@ -18,6 +18,7 @@ from support.effect_crashes import (
     applied,
     blind_program,
     keyed_program,
+    losing_program,
     opaque_program,
     program,
     provider_of,
@@ -79,3 +80,8 @@ def test_it_counts_the_cases_in_which_a_person_is_asked() -> None:
 def test_it_finds_a_capability_that_is_not_true() -> None:
     with pytest.raises(CrashFound, match="applied again"):
         crash_everywhere(blind_program, effects=applied)
+
+
+def test_it_finds_an_effect_that_is_lost() -> None:
+    with pytest.raises(CrashFound, match=r"effects are lost, and nobody is asked about them: \['order-1'\]"):
+        crash_everywhere(losing_program, effects=applied)

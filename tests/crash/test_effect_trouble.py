@@ -127,10 +127,11 @@ def fill(journal: SQLiteJournal) -> None:
     con.execute(f"PRAGMA max_page_count={con.execute('PRAGMA page_count').fetchone()[0]}")
 
 
-def test_a_full_store_at_the_claim_sends_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_store_at_the_claim_sends_nothing(kind: str, tmp_path: Path) -> None:
     """C13. Ledger: L3, L7"""
     journal = SQLiteJournal(tmp_path / "j.db")
-    effect = effect_on(tmp_path, "keyed")
+    effect = effect_on(tmp_path, kind)
     ledger = Ledger(journal)
     ledger.plan(effect.plan(FakeCommand("warm")))
     fill(journal)
@@ -140,14 +141,16 @@ def test_a_full_store_at_the_claim_sends_nothing(tmp_path: Path) -> None:
     assert effect.provider.calls == 0
     connection_of(journal).execute("PRAGMA max_page_count=1000000")
     assert isinstance(ledger.execute_sync(big), Succeeded)
+    assert effect.provider.applied == {"order-1": 1}
     journal.close()
 
 
-def test_a_locked_store_at_the_claim_sends_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_locked_store_at_the_claim_sends_nothing(kind: str, tmp_path: Path) -> None:
     """C13. Ledger: L3, L7"""
     path = tmp_path / "j.db"
     journal = SQLiteJournal(path, busy_timeout=0.05)
-    effect = effect_on(tmp_path, "keyed")
+    effect = effect_on(tmp_path, kind)
     ledger = Ledger(journal)
     ledger.plan(effect.plan(FakeCommand("warm")))
     holder = sqlite3.connect(path, isolation_level=None)
@@ -158,6 +161,7 @@ def test_a_locked_store_at_the_claim_sends_nothing(tmp_path: Path) -> None:
     holder.execute("ROLLBACK")
     holder.close()
     assert isinstance(ledger.execute_sync(effect.plan(ORDER)), Succeeded)
+    assert effect.provider.applied == {"order-1": 1}
     journal.close()
 
 

@@ -87,7 +87,6 @@ class Trouble:
                 self.pg.start()
 
 
-HOWS = ("locked", "full", "refused", "down")
 RAISED: dict[str, type[StoreError]] = {
     "locked": StoreLocked,
     "full": StoreFull,
@@ -192,11 +191,17 @@ def test_a_receipt_that_comes_after_the_lease_is_taken(
     journal.close()
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_a_store_in_trouble_at_the_claim_sends_nothing(own: PgServer, app: Any, how: str, tmp_path: Path) -> None:
+CASES = [*((how, kind) for how in ("locked", "full") for kind in KINDS), ("refused", "neither"), ("down", "keyed")]
+"""Each kind of provider with what needs no server of its own started anew."""
+
+
+@pytest.mark.parametrize(("how", "kind"), CASES)
+def test_a_store_in_trouble_at_the_claim_sends_nothing(
+    own: PgServer, app: Any, how: str, kind: str, tmp_path: Path
+) -> None:
     """C13. Ledger: L3, L7"""
     journal = app()
-    effect = patient(tmp_path, "keyed")
+    effect = patient(tmp_path, kind)
     ledger = Ledger(journal)
     ledger.plan(effect.plan(FakeCommand("warm")))
     trouble = Trouble(own, app.schema, how)
@@ -213,7 +218,14 @@ def test_a_store_in_trouble_at_the_claim_sends_nothing(own: PgServer, app: Any, 
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["same process", "another process"])
-@pytest.mark.parametrize(("how", "kind"), [*((how, "neither") for how in HOWS), ("full", "lookup"), ("down", "keyed")])
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        *(("full", kind) for kind in KINDS),
+        *((how, "neither") for how in ("locked", "refused", "down")),
+        ("down", "keyed"),
+    ],
+)
 def test_an_outcome_that_cannot_be_written_is_kept_and_written_later(
     own: PgServer, app: Any, how: str, kind: str, elsewhere: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,6 +168,21 @@ def blind_program(life: Life) -> Mapping[str, Any]:
     return {"values": run_to_end(graph, {})}
 
 
+def losing_program(life: Life) -> Mapping[str, Any]:
+    """One that notes its payment by itself before it makes it, and then believes its note."""
+    note, provider = life.folder / "note", FakeProvider(life.folder / "provider.db")
+
+    def node(state: State) -> State:
+        if not note.exists():
+            note.touch()
+            Ledger(life.journal).plan(provider.effect("pay").plan(FakeCommand("order-1")))  # a write: a point of death
+            provider.apply("order-1", "done")
+        return {"receipt": "done"}
+
+    graph = StateGraph(State).add_node(node).add_edge(START, "node").compile(life.journal)
+    return {"values": run_to_end(graph, {})}
+
+
 def applied(folder: Path) -> Mapping[str, int]:
     """How often each order was paid, as the provider's file has it."""
     return FakeProvider(folder / "provider.db").applied

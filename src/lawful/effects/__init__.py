@@ -19,6 +19,8 @@ from lawful.effects.capability import (
     NotFound,
     Opaque,
     Pending,
+    Pure,
+    Read,
     Repeatable,
     Seen,
     Unavailable,
@@ -58,7 +60,7 @@ __all__ = [
     # describing
     "Effect", "OpaqueEffect", "effect", "HERE", "EffectContext", "Intent",
     # what a provider promises, and what is seen
-    "Repeatable", "Natural", "Keyed", "Lookup", "Opaque",
+    "Pure", "Read", "Repeatable", "Natural", "Keyed", "Lookup", "Opaque",
     "seconds", "minutes", "hours", "days", "Found", "NotFound", "Pending", "Unavailable", "Seen",
     # authority
     "Revision", "Evidence", "Approval", "Policy", "RequireEvidence", "RequireApproval", "policy", "Decision",

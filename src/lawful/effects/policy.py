@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lawful.core.errors import ConfigurationError
 from lawful.effects.aggregates import Aggregate, counted, own_share
@@ -116,6 +117,8 @@ class RequireApproval(Struct, frozen=True, tag="approval"):
     role: str = ""
     count: int = 1
     exclude_requester: bool = False
+    retry_under_original_approval: bool = False
+    """Whether an operation that was claimed under an approval may be tried again after that has expired; never once revoked."""
 
     @property
     def name(self) -> str:
@@ -127,7 +130,7 @@ class RequireApproval(Struct, frozen=True, tag="approval"):
         for approval in matter.approvals:
             if not self._concerns(approval):
                 continue
-            why = approval_stale(approval, matter.intent, matter.now) or self._barred(approval, matter)
+            why = self._stale(approval, matter) or self._barred(approval, matter)
             if why is not None:
                 stale.append(why)
             elif not approval.granted:
@@ -144,6 +147,11 @@ class RequireApproval(Struct, frozen=True, tag="approval"):
         if not self.role:
             return True
         return approval.role in ("", self.role) and self.role in approval.approver.roles
+
+    def _stale(self, approval: Approval, matter: Matter) -> str | None:
+        if self.retry_under_original_approval and matter.retry and approval.id in matter.consumed:
+            approval = replace(approval, expires_at=None)
+        return approval_stale(approval, matter.intent, matter.now)
 
     def _barred(self, approval: Approval, matter: Matter) -> str | None:
         if self.exclude_requester and approval.approver.id == matter.intent.requester:
@@ -217,8 +225,8 @@ class Policy(Struct, frozen=True):
             match rule:
                 case RequireEvidence():
                     told.append(rule.told())
-                case RequireApproval(role, count, exclude):
-                    told.append(["approval", role, count, exclude])
+                case RequireApproval(role, count, exclude, original):
+                    told.append(["approval", role, count, exclude, *(["original"] if original else [])])
                 case Rule():
                     told.append(["rule", rule.name, rule.version])
                 case Limit(reads, at_most):

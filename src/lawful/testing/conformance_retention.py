@@ -18,9 +18,11 @@ from lawful.testing.conformance_kit import (
     checkpoint,
     chunks,
     digest,
+    events,
     fold,
     grow,
     later,
+    operation,
     put,
     send,
     writes,
@@ -175,6 +177,16 @@ class RetentionPromises(Suite):
         assert fold(chain) == b"<0><1><2><3><4><5>"
         assert chain is not None
         assert {row.head for row in chain.rows} == {b"head"}  # rebuilding may read the heads on its way
+
+    def test_records_of_effects_outlive_their_thread(self, journal: Journal) -> None:
+        """What was done to the world, or may have been, is not forgotten with the conversation."""
+        op, told = operation("o", 2, thread="t"), events("o", 1, 2)
+        journal.transact(lambda tx: tx.append(op, told))
+        grow(journal, "t", 4)
+        assert journal.prune("t") == 3
+        journal.delete_thread("t")
+        found = journal.read(lambda tx: (tx.operation("o"), tuple(tx.events("o")), list(tx.operations(thread="t"))))
+        assert found == (op, tuple(told), [op])
 
     def test_deleting_forgets_one_thread(self, journal: Journal) -> None:
         rows = grow(journal, "t", 3)
