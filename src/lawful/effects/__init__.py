@@ -19,8 +19,6 @@ from lawful.effects.capability import (
     NotFound,
     Opaque,
     Pending,
-    Pure,
-    Read,
     Repeatable,
     Seen,
     Unavailable,
@@ -28,6 +26,12 @@ from lawful.effects.capability import (
     hours,
     minutes,
     seconds,
+)
+from lawful.effects.capability import (
+    Pure as Pure,
+)
+from lawful.effects.capability import (
+    Read as Read,
 )
 from lawful.effects.compare import compare_policies as compare_policies
 from lawful.effects.contract import EffectContext, Intent
@@ -60,7 +64,7 @@ __all__ = [
     # describing
     "Effect", "OpaqueEffect", "effect", "HERE", "EffectContext", "Intent",
     # what a provider promises, and what is seen
-    "Pure", "Read", "Repeatable", "Natural", "Keyed", "Lookup", "Opaque",
+    "Repeatable", "Natural", "Keyed", "Lookup", "Opaque",
     "seconds", "minutes", "hours", "days", "Found", "NotFound", "Pending", "Unavailable", "Seen",
     # authority
     "Revision", "Evidence", "Approval", "Policy", "RequireEvidence", "RequireApproval", "policy", "Decision",
