@@ -73,6 +73,7 @@ class AsyncDriver(Listening):
         finally:
             if self.flying or self.keeping:
                 await self._reap()
+            self._part()
 
     async def stream(self, orders: Sequence[o.Order]) -> AsyncGenerator[Any, None]:
         """The same, giving chunks as they come."""
@@ -91,6 +92,11 @@ class AsyncDriver(Listening):
                 await self._abandon(GeneratorExit("the stream was closed"))
             if self.flying or self.keeping:
                 await self._reap()
+            self._part()
+
+    def _part(self) -> None:
+        """Part from what knows this driver: a run that is over is let go at once, not by the collector of cycles."""
+        self.stepper = self.pool = None
 
     async def turn(self) -> None:
         """Feed what has come, waiting for it if need be; a cancellation of the caller becomes an event too."""

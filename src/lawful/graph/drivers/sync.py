@@ -57,6 +57,7 @@ class SyncDriver(Driver):
         finally:
             for task in self.flying:  # only after an interruption of the pump itself
                 task.closed = True
+            self.pool = None  # it knows this driver: what is over is let go at once, not by the collector of cycles
 
     def stream(self, orders: Sequence[o.Order]) -> Generator[Any, None, None]:
         """The same, giving chunks as they come; the outcome is in ``outcome`` at the end."""
@@ -73,6 +74,7 @@ class SyncDriver(Driver):
             chunks.clear()  # nobody takes them any more, and nobody need wait for room
             if self.outcome is None:
                 self._abandon(GeneratorExit("the stream was closed"))
+            self.pool = None
 
     def turn(self) -> None:
         """Feed what has come, waiting for it if need be."""
