@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +40,8 @@ from lawful.models import openai_wire as chat
 from lawful.models import responses_wire as responses
 from lawful.models.assembler import Assembler
 from support.tree import ROOT
+from support.wire_server import Answer
+from support.wires import Call, answer
 
 pytestmark = [pytest.mark.unit, pytest.mark.snapshot, pytest.mark.property]
 
@@ -146,6 +149,44 @@ def test_pictures_in_a_tools_result_arrive(wire: str) -> None:
     made = as_text(REQUESTS[wire](Request(talk)))
     assert PIXEL in made
     assert "see" in made
+
+
+def _read(made: Answer) -> list[Any]:
+    """The chunks of an answer as its SDK reads them."""
+    lines = [line.removeprefix("data: ") for line in b"".join(made.pieces).decode().splitlines()]
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def _whole(wire: str) -> Reply:
+    """Text in two pieces and two calls, as that wire says them; Gemini's SDK gives its chunks in other names."""
+    calls: list[Call] = [("a1", "weather", {"city": "Lyon"}), ("b1", "now", {})]
+    match wire:
+        case "anthropic":
+            return _ended(anthropic.Reader(), _read(answer("anthropic", ["Ye", "s."], calls)))
+        case "chat":
+            return _ended(chat.Reader("openai"), _read(answer("openai-chat", ["Ye", "s."], calls)))
+        case "responses":
+            return _ended(responses.Reader("openai"), _read(answer("openai", ["Ye", "s."], calls)))
+        case "ollama":
+            return _ended(ollama.Reader(), _read(answer("ollama", ["Ye", "s."], calls)))
+        case _:
+            return _ended(google.Reader(), _google_chunks("signature", bytes(range(8))))
+
+
+@pytest.mark.parametrize("wire", sorted(REQUESTS))
+def test_an_answer_is_read_as_the_golden_file_says(wire: str) -> None:
+    """LAWFUL_GOLDEN=write writes the files anew."""
+    reply = _whole(wire)
+    told = {
+        "message": json.loads(msgspec.json.encode(message_json(reply.message))),
+        "finish": reply.finish,
+        "usage": msgspec.to_builtins(reply.usage),
+    }
+    made = as_text(told)
+    path = ROOT / "tests" / "data" / "models" / f"{wire}_reply.json"
+    if os.environ.get("LAWFUL_GOLDEN") == "write":
+        path.write_text(made, encoding="utf-8")
+    assert made == path.read_text(encoding="utf-8")
 
 
 # Private bytes: what a provider put beside a part comes back to it exactly, and to nobody else.
