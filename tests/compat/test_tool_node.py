@@ -80,8 +80,28 @@ def test_its_tools_answer_in_a_conversation_of_ours() -> None:
 
     builder = StateGraph(Ours).add_node("n", inside).add_edge(START, "n")
     told: Any = builder.compile().invoke({"messages": [call]})["messages"][-1]
-    assert told.text if isinstance(told, Message) else told.content == "tea 12"
+    assert (type(told), told.text, told.name) == (Message, "tea 12", "price")
     assert node.tools_by_name == {"price": price}
+
+
+def test_a_node_of_its_tools_makes_a_graph_keep_its_messages() -> None:
+    @langchain_tool
+    def price(item: str) -> str:
+        """What it costs."""
+        return item
+
+    class Plain(TypedDict):
+        messages: Annotated[list[Any], add_messages]
+
+    ours = tool(plain_function)
+    given = {"role": "assistant", "content": "", "tool_calls": [{"name": "plain_function", "args": {}, "id": "1"}]}
+    ends = [run(tools, given, Plain)["messages"][-1] for tools in ([price, ours], [ours])]
+    assert [type(end) for end in ends] == [ToolMessage, Message]
+
+
+def plain_function() -> str:
+    """A function."""
+    return "x"
 
 
 def test_a_command_of_ours_comes_through_a_tool_of_its_and_is_stored_and_replayed() -> None:
