@@ -153,12 +153,13 @@ def test_two_hundred_refunds_at_once_never_pass_the_daily_limit(kind: str, tmp_p
     sent: list[int] = []
     refund = refunds(Policy("daily", (Limit(spent(by="customer", window=days(1)), 300),)), sent)
     ledger = Ledger(journal)
+    together = threading.Barrier(200)
 
-    def work(worker: int) -> None:
-        for n in range(worker, 200, 16):
-            ledger.execute_sync(refund.plan(f"c{n}", "ann", 7))
+    def work(n: int) -> None:
+        together.wait(30)
+        ledger.execute_sync(refund.plan(f"c{n}", "ann", 7))
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(200)]
     for thread in threads:
         thread.start()
     for thread in threads:
