@@ -35,8 +35,11 @@ def test_each_claim_of_the_comparison_links_a_test_that_exists() -> None:
         assert tests, f"{name}: no test is linked"
         assert len(peers) == 2
         for peer in peers:
-            assert "](" in peer or "measured" in peer, f"{name}: {peer} has no evidence"
-        for found in tests:
+            assert "](" in peer or "(measured, `python -m bench" in peer, f"{name}: {peer} has no evidence"
+        for found in [
+            *tests,
+            *(one for peer in peers for one in LINK.finditer(peer) if one[1].startswith("../tests/")),
+        ]:
             path = ROOT / "docs" / found[1]
             assert path.is_file(), found[1]
             assert not found[2] or found[2] in _functions(path), f"{found[1]} has no {found[2]}"

@@ -6,6 +6,7 @@ Node and a network.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -23,7 +24,7 @@ pytest.importorskip("mcp")
 from lawful import Agent, MemoryJournal
 from lawful.core.errors import ToolError, ValidationError
 from lawful.core.messages import Message, ToolCall
-from lawful.mcp import CallUnknown, connect
+from lawful.mcp import CallUnknown, Connection, connect
 from lawful.models.fake import Scripted
 from support.mcp_http import free_port
 from support.mcp_kit import listens, running, within
@@ -149,6 +150,8 @@ async def test_memory(node: Path, tmp_path: Path) -> None:
         async with connect([str(node / "mcp-server-memory")], env=env) as server:
             await server.call("create_entities", entities=[entity])
             assert "likes tea" in (await server.call("search_nodes", query="Ann")).text
+            with pytest.raises(ToolError, match="Nobody"):
+                await server.call("add_observations", observations=[{"entityName": "Nobody", "contents": ["x"]}])
 
 
 async def test_time(python: Path) -> None:
@@ -170,8 +173,6 @@ async def test_git(python: Path, tmp_path: Path) -> None:
 async def test_a_real_server_that_is_killed_in_a_call(node: Path) -> None:
     """Cases: A17."""
     async with connect([str(node / "mcp-server-everything")], name="everything") as server:
-        import asyncio
-
         tool = next(
             name for name in ("trigger-long-running-operation", "longRunningOperation") if name in server.effects
         )
@@ -185,6 +186,26 @@ async def test_a_real_server_that_is_killed_in_a_call(node: Path) -> None:
             await calling
         assert time.monotonic() - began < 2
         assert "again" in (await server.call("echo", message="again")).text
+
+
+async def _opened_here_closed_there(connection: Connection) -> None:
+    for _ in range(2):
+        await asyncio.create_task(connection.open())
+        assert "hi" in (await asyncio.create_task(connection.call("echo", message="hi"))).text
+        await asyncio.create_task(connection.close())
+        async with asyncio.TaskGroup() as group:
+            later = group.create_task(asyncio.sleep(0.01, "done"))
+        assert later.result() == "done"
+
+
+async def test_a_real_server_opened_in_one_task_and_closed_in_another(node: Path) -> None:
+    """Cases: A18."""
+    await _opened_here_closed_there(connect([str(node / "mcp-server-everything")]))
+
+
+async def test_the_same_over_http(everything: str) -> None:
+    """Cases: A18."""
+    await _opened_here_closed_there(connect(everything))
 
 
 def test_twenty_reconnects_of_a_real_server_leave_no_process(node: Path) -> None:
