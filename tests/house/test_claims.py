@@ -35,7 +35,8 @@ def test_each_claim_of_the_comparison_links_a_test_that_exists() -> None:
         assert tests, f"{name}: no test is linked"
         assert len(peers) == 2
         for peer in peers:
-            assert "](" in peer or "(measured, `python -m bench" in peer, f"{name}: {peer} has no evidence"
+            evidence = ("](http", "](differences.md)", "](../tests/", "(measured, `python -m bench")
+            assert any(one in peer for one in evidence), f"{name}: {peer} has no evidence"
         for found in [
             *tests,
             *(one for peer in peers for one in LINK.finditer(peer) if one[1].startswith("../tests/")),
