@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from lawful.core.clock import FixedClock
-from lawful.core.errors import ConfigurationError, EffectConflicted, InvalidTransition, ToolError
+from lawful.core.errors import (
+    ConfigurationError,
+    EffectConflicted,
+    EffectRefused,
+    InvalidTransition,
+    NetworkError,
+    ToolError,
+)
 from lawful.effects import (
     Conflicted,
     EffectContext,
@@ -190,6 +197,25 @@ def test_a_lagging_look_up_never_permits_another_attempt_and_in_the_end_a_person
         clock.advance(3600.0)
     assert outcome.next_step == "resolve"
     assert forge.calls == 1
+
+
+def test_a_refusal_while_an_older_attempt_is_unresolved_settles_nothing() -> None:
+    """The first request may still have arrived, whatever the provider says of the second. Ledger: L4"""
+
+    class LostThenRefused(Publish):
+        async def perform(self, command: PullRequest, ctx: EffectContext) -> str:
+            ctx.before_send()
+            if ctx.fence == 1:
+                raise NetworkError("the reply was lost")
+            raise EffectRefused("no", retryable=False)
+
+    ledger = Ledger(MemoryJournal())
+    outcome = ledger.execute_sync(LostThenRefused(Forge(), Natural(), max_attempts=2).plan(ACME))
+    assert isinstance(outcome, Unknown)
+    state = ledger.state(OP)
+    assert isinstance(state, st.Unknown)
+    assert [attempt.ended for attempt in state.facts.attempts] == ["lost", "nothing"]
+    assert [row.op_id for row in ledger.unresolved()] == [OP]
 
 
 # Secrets
