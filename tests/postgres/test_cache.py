@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+pytest.importorskip("psycopg")
+
 from tests.graph import test_cache_refusals, test_node_cache
 from tests.store import test_cache as promises
 

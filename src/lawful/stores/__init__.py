@@ -40,12 +40,10 @@ __all__ = [
     "EncryptedStore",
     "MemoryCache",
     "MemoryStore",
-    "PostgresCache",
-    "PostgresJournal",
-    "PostgresStore",
     "SQLiteCache",
     "SQLiteJournal",
     "SQLiteStore",
     "Store",
 ]
+"""What a star import takes: all but what needs psycopg."""
 __getattr__, __dir__ = face(globals(), _WHERE)
