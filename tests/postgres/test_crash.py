@@ -1,51 +1,30 @@
-"""The graph of twelve steps over PostgreSQL, its client killed at every write of the journal, ends as an uncut one."""
+"""The graph of twelve steps over PostgreSQL, its client killed at writes, inside transactions and at random times."""
 
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lawful.testing.crash import Ended, ForkServer, Place
-from support.crash_programs import ran_again
+from lawful.testing.crash import ForkServer, Place
+from support.crash_programs import notes
 from support.pg import PgServer, skipped
+from support.pg_torn import Where, fate
+from support.pg_twelve import Death, Twelve
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, pytest.mark.crash, skipped]
 
 PLACES: tuple[Place, ...] = ("before", "after")
-
-
-class Twelve:
-    """The fork server of the program, and what a run that nobody kills gives."""
-
-    def __init__(self, server: ForkServer, pg: PgServer, folder: Path, driver: str) -> None:
-        self.server = server
-        self.pg = pg
-        self.folder = folder
-        self.driver = driver
-        self.whole = self.live("whole", pg.schema(), 0, None)
-        assert self.whole.code == 0, self.whole.said
-
-    def live(self, name: str, schema: str, number: int, point: tuple[int, Place] | None) -> Ended:
-        told: dict[str, Any] = {"url": self.pg.url(), "schema": schema, "driver": self.driver, "point": point}
-        return self.server.run(self.folder / name, number=number, told=told, timeout=60)
-
-    def dies(self, name: str, *points: tuple[int, Place]) -> bool:
-        """Processes that die at ``points``, one after the other, then one that must finish; False if none died."""
-        schema = self.pg.schema()
-        ends: list[Ended] = []
-        for number, point in enumerate([*points, None]):
-            ends.append(self.live(name, schema, number, point))
-            if not ends[-1].killed:
-                break
-        assert ends[-1].code == 0, f"{name}: {ends[-1].said}"
-        assert ends[-1].value == self.whole.value, f"{name}: {ends[-1].shown}\ninstead of\n{self.whole.shown}"
-        assert ran_again(self.folder / name) == [], name
-        self.pg.run("SET client_min_messages=error", f"DROP SCHEMA {schema} CASCADE")
-        return ends[0].killed
+INSIDE: tuple[Where, ...] = ("statement", "lock", "commit", "ended")
+FATES: dict[Where, set[str]] = {
+    "statement": {"aborted"},
+    "lock": {"none"},
+    "commit": {"committed"},
+    "ended": {"aborted"},
+}
+"""What the server makes of a transaction whose client died there; one that waits for its lock has no number yet."""
 
 
 @pytest.fixture(scope="module", params=["sync", "async"])
@@ -54,6 +33,16 @@ def twelve(request: pytest.FixtureRequest, pg: PgServer, tmp_path_factory: pytes
 
     with ForkServer(pg_programs.on_postgres) as server:
         yield Twelve(server, pg, tmp_path_factory.mktemp(f"postgres-{request.param}"), request.param)
+
+
+def torn(twelve: Twelve, where: Where, write: int) -> bool:
+    """One case that dies inside its write; its transaction must have met the fate of such a death."""
+    name = f"{where}-{write}"
+    died = twelve.dies(name, {"inside": (write, where)})
+    seen = [line["transaction"] for line in notes(twelve.folder / name, "torn")]
+    assert len(seen) == died
+    assert {"none" if one is None else fate(twelve.pg, one) for one in seen} <= FATES[where]
+    return died
 
 
 @pytest.mark.full
@@ -65,7 +54,7 @@ def test_killed_at_every_write_of_the_journal(twelve: Twelve, place: Place) -> N
     """
     died = 0
     for n in itertools.count(1):
-        if not twelve.dies(f"{place}-{n}", (n, place)):
+        if not twelve.dies(f"{place}-{n}", {"point": (n, place)}):
             break
         died += 1
     assert died >= 24
@@ -73,5 +62,41 @@ def test_killed_at_every_write_of_the_journal(twelve: Twelve, place: Place) -> N
 
 def test_killed_at_some_writes_and_killed_again(twelve: Twelve) -> None:
     """Every fifth, and the process that goes on as well. Rows: S0-123, S1-047."""
-    died = [twelve.dies(f"some-{n}", (n, PLACES[n % 2]), (3 + n % 4, PLACES[n % 3 % 2])) for n in range(2, 26, 5)]
-    assert all(died)
+    for n in range(2, 26, 5):
+        again: Death = {"point": (3 + n % 4, PLACES[n % 3 % 2])}
+        assert twelve.dies(f"some-{n}", {"point": (n, PLACES[n % 2])}, again), n
+
+
+@pytest.mark.parametrize("where", INSIDE)
+def test_killed_inside_a_transaction(twelve: Twelve, where: Where) -> None:
+    """The process that goes on meets what the server still does for the dead one. Rules: 92. Rows: S0-123, S1-047."""
+    assert torn(twelve, where, 5 + 4 * INSIDE.index(where))
+
+
+def test_killed_at_random_times(twelve: Twelve) -> None:
+    """Rules: 92. Rows: S0-123, S1-047."""
+    chance = random.Random(21)
+    times = [chance.uniform(0.01, twelve.seconds * 0.8) for _ in range(3)]
+    died = [twelve.dies(f"random-{n}", {"kill_after": after}) for n, after in enumerate(times)]
+    assert any(died)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("where", INSIDE)
+def test_killed_inside_every_transaction(twelve: Twelve, where: Where) -> None:
+    """Rules: 92. Rows: S0-123, S1-047."""
+    died = 0
+    while torn(twelve, where, died + 1):
+        died += 1
+    assert died >= 20
+
+
+@pytest.mark.full
+def test_killed_at_many_random_times(twelve: Twelve) -> None:
+    """Up to four processes, one after the other. Rules: 92. Rows: S0-123, S1-047."""
+    chance = random.Random(22)
+    for n in range(60):
+        deaths: list[Death] = [
+            {"kill_after": chance.uniform(0.01, twelve.seconds)} for _ in range(chance.randint(1, 4))
+        ]
+        twelve.dies(f"many-{n}", *deaths)

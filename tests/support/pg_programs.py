@@ -23,6 +23,7 @@ from lawful.testing.crash import Life, Point, Write, die_at, history_of, run_to_
 from support import crash_modes
 from support.crash_programs import Nodes, hear, twelve
 from support.graphs import concat, total
+from support.pg_torn import die_inside
 
 SHARED = 10
 """Threads that every process and every one of its threads of execution runs on."""
@@ -60,6 +61,8 @@ def on_postgres(life: Life) -> Any:
     journal = PostgresJournal(life.told["url"], schema=life.told["schema"], clock=Later(life.number), power_safe=safe)
     if life.told.get("point"):
         die_at(journal, Point(*life.told["point"]))
+    if life.told.get("inside"):
+        die_inside(journal, life.folder, life.told["url"], life.told["schema"], *life.told["inside"])
     if life.told.get("server"):
         end_at(journal, Point(*life.told["at"]), life.told["server"])
     own = msgspec.structs.replace(life, journal=journal)
