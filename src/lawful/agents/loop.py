@@ -16,6 +16,7 @@ from lawful.core.context import current_task
 from lawful.core.errors import AgentError, ConfigurationError, EmptyInputError, ParsingError
 from lawful.core.llm_errors import OutputInvalid
 from lawful.core.messages import InvalidToolCall, Message, Text, ToolCall, fresh_id, system
+from lawful.core.replay import IntendedCall
 from lawful.graph.builder import StateGraph
 from lawful.graph.command import END, START, Send
 from lawful.graph.compiled import CompiledStateGraph
@@ -316,7 +317,10 @@ async def _call_model(ask: ModelAsk) -> Reply:
         told = f"{model.component_id}\x1f{len(request.messages)}\x1f{last}\x1f{[tool.name for tool in request.tools]}"
         return hashlib.blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    return await anoted(current_task.get(), "model", digest, lambda: model.ainvoke(request), stored, reply_of)
+    call = IntendedCall("model", model.component_id)
+    return await anoted(
+        current_task.get(), "model", digest, lambda: model.ainvoke(request), stored, reply_of, call=call
+    )
 
 
 def all_calls(message: Message) -> list[ToolCall]:

@@ -27,6 +27,7 @@ from lawful.effects import states as st
 from lawful.effects.contract import Intent
 from lawful.effects.evidence import Approval
 from lawful.effects.inbox import approval_question, ruling_of
+from lawful.effects.intended import intended
 from lawful.effects.intents import IntentRecord, idempotency_key
 from lawful.effects.log import load, write
 from lawful.effects.movement import telling
@@ -256,10 +257,10 @@ def _from_record(slot: Slot, kit: Kit, intent: Intent[Any, R]) -> Outcome[R]:
     state = kit.journal.read(lambda tx: load(tx, intent.op_id))
     if not isinstance(state, (*st.TERMINAL, st.Refused)):
         why = f"the record has no outcome of operation {intent.op_id}: it is {st.name_of(state)}"
-        raise gap(slot, why)
+        raise gap(slot, why, intended(intent, kit.rules(intent), state, slot.node, why))
     if state.facts.intent.args_hash != intent.args_hash:
         why = f"operation {intent.op_id} is recorded with other arguments: {state.facts.intent.args!r:.200}"
-        raise gap(slot, why)
+        raise gap(slot, why, intended(intent, kit.rules(intent), state, slot.node, why))
     return outcome_of(state, intent, None)
 
 

@@ -9,6 +9,7 @@ from lawful.core.clock import Clock
 from lawful.core.errors import ConfigurationError
 from lawful.core.lazy import late
 from lawful.graph.config import target_of
+from lawful.graph.dry import ReplayMode, is_dry
 from lawful.graph.recorded import Replayed, replay_recorded
 from lawful.graph.snapshot import StateSnapshot
 from lawful.graph.updates import COPY, StateUpdate, update
@@ -82,13 +83,20 @@ class Changes(Views):
             return self.update_state(config, None, COPY)
         return self.update_state(config, values, as_node)
 
-    def replay_recorded(self, thread: str) -> Replayed:
+    def replay_recorded(self, thread: str, *, mode: ReplayMode = "recorded") -> Replayed:
         """Run the recorded steps of a thread again with recorded answers and receipts, call nobody, and compare.
 
         Gives the first step that today's code does otherwise, and the `ReplayGap` where the record has no answer. Nothing
-        is written; nodes find no long-term store. Raises: ConfigurationError for a thread without a history.
+        is written; nodes find no long-term store.
+
+        ``mode="dry_run"`` also tells what today's code would call where the record has no answer: the effects, models,
+        tools and tasks it comes to (``intents``), in order. The task that asked ends there, tasks beside it go on, and
+        so does a step that the thread has not finished.
+
+        Raises: ConfigurationError for a thread without a history, an unknown mode, and "live", which is `replay` with
+        effects of ``on_fork="new"``.
         """
-        return replay_recorded(self, thread)
+        return replay_recorded(self, thread, dry=is_dry(mode))
 
     async def afork(
         self, at: Any, values: Any = None, as_node: str | None = None, *, into: str | None = None

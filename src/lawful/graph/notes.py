@@ -12,9 +12,11 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from lawful.core.context import Slot, here
 from lawful.core.errors import Failure, from_json
-from lawful.core.replay import gap, recorded_in
+from lawful.core.replay import IntendedCall, gap, recorded_in
 from lawful.core.secret import redact
 from lawful.graph.handling import remembered
 from lawful.graph.persist import told_error
@@ -65,19 +67,21 @@ async def anoted(
     load: Callable[[Any], T],
     *,
     again: bool = True,
+    call: IntendedCall | None = None,
 ) -> T:
     """What somebody answered when this place of the run asked its k-th ``what``; ``digest`` gives a digest of the request,
     and is not asked where nothing is kept.
 
     With ``again`` a node that runs again gets that too, unless it asks something else; a replay always does, failures
-    included. Raises: ReplayGap, in a replay whose record has no answer, or one to another request.
+    included. ``call`` is what a dry run tells of it. Raises: ReplayGap, in a replay whose record has no answer, or one to
+    another request.
     """
     if not isinstance(slot, Task) or slot.base.recorder is None:
         return await ask()
     asked = digest()
     key = f"{what}:{slot.count(f'note:{what}')}"
     if recorded_in(slot.run) is not None:
-        return load(_replayed(slot, key, asked))
+        return load(_replayed(slot, key, asked, call))
     held = slot.base.answers.get(note_id(slot, key)) if again else None
     if held is not None and held[1] == asked:
         return load(slot.program.registry.decode(held[0], where=f"note {what!r}"))
@@ -91,20 +95,26 @@ async def anoted(
     return answer
 
 
-def _replayed(task: Task, key: str, asked: str) -> Any:
+def _replayed(task: Task, key: str, asked: str, call: IntendedCall | None) -> Any:
     record = recorded_in(task.run)
     assert record is not None
     held = record.answers.get(note_id(task, key))
     failed = record.answers.get(note_id(task, f"{key}:failed")) if held is None else None
     found = held or failed
     if found is None:
-        raise gap(task, f"the record has no answer to what node {task.node!r} asks: {key}")
+        why = f"the record has no answer to what node {task.node!r} asks: {key}"
+        raise gap(task, why, _told_by(call, task, why))
     if found[1] != asked:
-        raise gap(task, f"node {task.node!r} asks something else than is recorded: {key}")
+        why = f"node {task.node!r} asks something else than is recorded: {key}"
+        raise gap(task, why, _told_by(call, task, why))
     told = task.program.registry.decode(found[0], where=f"note {key!r}")
     if failed is not None:
         raise from_json(told)
     return told
+
+
+def _told_by(call: IntendedCall | None, task: Task, why: str) -> IntendedCall | None:
+    return None if call is None else replace(call, node=task.node, why=why)
 
 
 def keep(task: Task, what: str, value: Any, asked: str = "") -> None:
@@ -180,6 +190,10 @@ def close_stored(base: Base, saved: Iterable[Saved]) -> None:
         base.recorder.closing[qid] = _put(base, qid, held)
 
 
+def _called(task: Task, why: str) -> IntendedCall:
+    return IntendedCall("task", task.node, node=task.node, args=list(task.given or ()), why=why)
+
+
 def replayed_call(task: Task, digest: str) -> tuple[Any, Exception | None]:
     """What a call gave or failed with, by the record.
 
@@ -190,8 +204,10 @@ def replayed_call(task: Task, digest: str) -> tuple[Any, Exception | None]:
     given = record.answers.get(note_id(task, "result"))
     held = given or record.answers.get(note_id(task, "failed"))
     if held is None:
-        raise gap(task, f"the record has no result of task {task.node!r} ({task.step_key})")
+        why = f"the record has no result of task {task.node!r} ({task.step_key})"
+        raise gap(task, why, _called(task, why))
     if held[1] and held[1] != digest:
-        raise gap(task, f"task {task.node!r} ({task.step_key}) is recorded with other arguments than it has now")
+        why = f"task {task.node!r} ({task.step_key}) is recorded with other arguments than it has now"
+        raise gap(task, why, _called(task, why))
     told = task.program.registry.decode(held[0], where=f"result of task {task.node!r}")
     return (told, None) if given is not None else (None, _raised(told))

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lawful.core.errors import ConfigurationError, ReplayGap
 from lawful.core.messages import Message
-from lawful.core.replay import KEY, Recorded
+from lawful.core.replay import KEY, IntendedCall, Recorded
 from lawful.graph import orders as o
+from lawful.graph.dry import BEYOND, in_order, within
 from lawful.graph.notes import stored_calls
 from lawful.graph.persist import NULL_TASK
 from lawful.graph.program import Program
@@ -46,6 +48,8 @@ class Replayed(Struct, frozen=True):
     divergence: Divergence | None = None
     gap: ReplayGap | None = None
     """What the record does not answer, if that is why it diverged."""
+    intents: tuple[IntendedCall, ...] = ()
+    """In a dry run: the calls that today's code came to and the record does not answer, in order; nobody got them."""
 
     @property
     def same(self) -> bool:
@@ -53,7 +57,7 @@ class Replayed(Struct, frozen=True):
         return self.divergence is None
 
 
-def replay_recorded(graph: Any, thread: str) -> Replayed:
+def replay_recorded(graph: Any, thread: str, *, dry: bool = False) -> Replayed:
     """Run every recorded step of ``thread``'s newest history again, from its inputs, and compare.
 
     Raises: ConfigurationError for a thread without a history.
@@ -61,13 +65,29 @@ def replay_recorded(graph: Any, thread: str) -> Replayed:
     journal = graph.journal_of()
     path = _path(journal, thread)
     told = {each.config["configurable"]["checkpoint_id"]: each for each in graph.get_state_history(thread)}
-    record = Recorded(_answers(graph.program, journal, thread))
+    record = Recorded(_answers(graph.program, journal, thread), dry)
+    found = _compared(graph, journal, thread, path, told, record)
+    if not dry:
+        return found
+    found = replace(found, intents=in_order(record.met))
+    return replace(found, gap=record.gaps[0][1]) if record.gaps else found
+
+
+def _compared(
+    graph: Any,
+    journal: Journal,
+    thread: str,
+    path: list[Checkpoint],
+    told: Mapping[str, StateSnapshot],
+    record: Recorded,
+) -> Replayed:
     steps = 0
-    for part in _parts(path):
+    parts = _parts(path)
+    for part in parts:
         hole = _hole(part)
         wanted = [told[row.id] for row in part[:hole]]
         if wanted:
-            same, differs, gap = _segment(graph, journal, thread, part[0], wanted, record)
+            same, differs, gap = _segment(graph, journal, thread, part[0], wanted, record, part is parts[-1])
             steps += same
             if differs is not None:
                 return Replayed(steps, differs, gap)
@@ -145,6 +165,7 @@ def _segment(
     start: Checkpoint,
     wanted: Sequence[StateSnapshot],
     record: Recorded,
+    last: bool,
 ) -> tuple[int, Divergence | None, ReplayGap | None]:
     """From one change from outside to the next: how many steps came out the same, and the first that did not."""
     scratch = MemoryJournal().scoped(journal.scope)
@@ -154,9 +175,14 @@ def _segment(
     _copied_effects(journal, scratch)
     twin = graph.with_config()
     twin.checkpointer, twin.store, twin.cache = scratch, None, None
-    config = {"configurable": {"thread_id": thread, KEY: record}, "recursion_limit": max(1, len(wanted))}
-    error, made = _driven(twin, thread, config, start.id, len(wanted))
+    limit = max(1, len(wanted)) + (BEYOND if record.dry else 0)
+    config = {"configurable": {"thread_id": thread, KEY: record}, "recursion_limit": limit}
+    error, made = _driven(twin, thread, config, start.id, len(wanted), record)
     gap = error if isinstance(error, ReplayGap) else None
+    if not last:  # where the thread was taken elsewhere, what would have come next is nothing that today's code does
+        kept = {each.config["configurable"]["checkpoint_id"] for each in made[: len(wanted) - 1]}
+        record.met = [each for each in record.met if within(each[0], kept)]
+        record.gaps = [each for each in record.gaps if within(each[0], kept)]
     for place, old in enumerate(wanted[1:], 1):
         new = made[place] if place < len(made) else None
         differs = _difference(wanted[place - 1], old, new, error)
@@ -166,7 +192,7 @@ def _segment(
 
 
 def _driven(
-    twin: Any, thread: str, config: Any, start: str, wanted: int
+    twin: Any, thread: str, config: Any, start: str, wanted: int, record: Recorded
 ) -> tuple[BaseException | None, list[StateSnapshot]]:
     """Go on, past the places where the run stopped and was told to go on, until there are as many checkpoints as recorded.
 
@@ -180,7 +206,7 @@ def _driven(
         at = next(n for n, each in enumerate(made) if each.config["configurable"]["checkpoint_id"] == start)
         made = made[at:]
         error = outcome.error if isinstance(outcome, o.Broke) else None
-        if error is not None or len(made) >= wanted or len(made) == before:
+        if error is not None or len(made) >= wanted or len(made) == before or record.met or record.gaps:
             return error, made
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lawful.core.clock import SYSTEM, Clock
 from lawful.core.context import Slot, current_task
 from lawful.core.messages import ToolCall
-from lawful.core.replay import gap, recorded_in
+from lawful.core.replay import IntendedCall, gap, recorded_in
 from lawful.core.telling import ModelCall, model_call
 from lawful.models.deltas import BlockDelta, CallDelta, Completed, Delta, ReasoningDelta, TextDelta
 
@@ -23,10 +23,8 @@ def clock_of(slot: Slot | None) -> Clock:
 def answers_nobody(slot: Slot | None, model: str) -> None:
     """In a replay from the record no model is asked. Raises: ReplayGap."""
     if slot is not None and recorded_in(slot.run) is not None:
-        raise gap(
-            slot,
-            f"the record has no answer of {model} here: an agent records its models, a node does with recorded(model)",
-        )
+        why = f"the record has no answer of {model} here: an agent records its models, a node does with recorded(model)"
+        raise gap(slot, why, IntendedCall("model", model, node=slot.node, why=why))
 
 
 class Teller:

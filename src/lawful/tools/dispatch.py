@@ -14,6 +14,7 @@ from lawful.core.errors import Failure, ToolError, ValidationError
 from lawful.core.events import ToolEnded, ToolFailed
 from lawful.core.lazy import late
 from lawful.core.messages import Message, Text, ToolCall
+from lawful.core.replay import IntendedCall
 from lawful.core.telling import listened, tell, tool_call
 from lawful.graph.asking import interrupt
 from lawful.graph.notes import anoted
@@ -166,7 +167,8 @@ async def _run(call: ToolCall, tool: AnyTool, on_error: OnError) -> Outcome:
         return hashlib.blake2b(told, digest_size=16).hexdigest()
 
     what, slot = f"tool {call.id}", current_task.get()
-    return await anoted(slot, what, digest, lambda: _ran(call, tool, on_error), _kept, load, again=False)
+    meant = IntendedCall("tool", call.name, args=call.args)
+    return await anoted(slot, what, digest, lambda: _ran(call, tool, on_error), _kept, load, again=False, call=meant)
 
 
 def _kept(outcome: Outcome) -> Any:
