@@ -204,3 +204,26 @@ async def test_another_question_to_the_model_is_a_gap_though_it_has_an_answer() 
     assert found.gap is not None
     assert "asks something else" in found.gap.message
     assert world.model.left == 0
+
+
+async def test_a_dry_run_tells_which_tool_effect_and_model_an_agent_would_call() -> None:
+    world = World()
+    calls = {
+        "tool": ToolCall(id="c1", name="weather", args={"city": "Lyon"}),
+        "effect": ToolCall(id="c2", name="book", args={"city": "Nice"}),
+    }
+    graph = world.build()
+    await graph.ainvoke({"messages": [("user", "Book me a room if it is fair")]}, CONFIG)
+    for kind, call in calls.items():
+        thread = {"configurable": {"thread_id": kind}}
+        given = {"messages": [user("go"), Message("assistant", (call,))]}
+        await asyncio.to_thread(graph.update_state, thread, given, "model")
+        (told,) = (await asyncio.to_thread(graph.replay_recorded, kind, mode="dry_run")).intents
+        assert (told.kind, told.name, told.args) == (kind, call.name, call.args)
+    await asyncio.to_thread(
+        graph.update_state, {"configurable": {"thread_id": "m"}}, {"messages": [user("hi")]}, "__input__"
+    )
+    (told,) = (await asyncio.to_thread(graph.replay_recorded, "m", mode="dry_run")).intents
+    assert told.kind == "model"
+    assert world.called == ["weather Lyon", "book Lyon"]
+    assert world.model.left == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -130,7 +131,7 @@ def test_another_effect_than_recorded_is_told_beside_the_divergence(shop: Shop) 
 
 
 def test_a_step_that_never_ended_tells_what_it_would_do(shop: Shop) -> None:
-    shop.down = True
+    shop.down, shop.books = True, False
     with pytest.raises(ConnectionError):
         shop.drive.invoke(shop.build(), {"log": []}, CONFIG)
     shop.down, shop.more = False, True
@@ -140,7 +141,7 @@ def test_a_step_that_never_ended_tells_what_it_would_do(shop: Shop) -> None:
 
 
 def test_where_the_thread_was_taken_elsewhere_what_would_have_come_is_not_told(shop: Shop) -> None:
-    shop.down = True
+    shop.down, shop.books = True, False
     with pytest.raises(ConnectionError):
         shop.drive.invoke(shop.build(), {"log": []}, CONFIG)
     shop.drive.update_state(shop.build(), CONFIG, {"log": ["by hand"]}, as_node="end")
@@ -210,7 +211,7 @@ async def test_async_effects_at_once_and_in_a_subgraph(journal: Journal) -> None
     sub = StateGraph(State).add_node(inner).add_edge(START, "inner").compile()
     graph = StateGraph(State).add_node("sub", sub).add_edge(START, "sub").compile(journal)
     await graph.ainvoke({"log": []}, CONFIG)
-    keys.append("b")
+    keys += ["b", "b"]
     found = await asyncio.to_thread(graph.replay_recorded, "t", mode="dry_run")
     assert [(call.name, call.op_id, call.node) for call in found.intents] == [("send", "send:b", "inner")]
     assert sent == ["a"]
@@ -233,7 +234,10 @@ def test_what_follows_the_record_is_gone_on_with(journal: Journal) -> None:
 
     graph = StateGraph(State).add_node(node).add_edge(START, "node")
     graph.compile(journal).invoke({"log": []}, CONFIG)
-    graph.add_node("between", node).add_node(last).add_edge("node", "between").add_edge("between", "last")
+    graph.add_node(last)
+    for before, name in itertools.pairwise(["node", "a", "b", "c", "d"]):
+        graph.add_node(name, node).add_edge(before, name)
+    graph.add_edge("d", "last")
     found = graph.compile(journal).replay_recorded("t", mode="dry_run")
     assert [call.op_id for call in found.intents] == ["send:late"]
     assert found.divergence is not None
@@ -251,3 +255,19 @@ def test_other_modes_are_refused(mode: Any, told: str) -> None:
     graph.invoke({"log": []}, CONFIG)
     with pytest.raises(ConfigurationError, match=told):
         graph.replay_recorded("t", mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["recorded", "dry_run"])
+def test_listeners_that_are_bound_to_the_graph_hear_nothing(mode: Any) -> None:
+    heard: list[Any] = []
+
+    def node(state: State) -> State:
+        return {"log": ["x"]}
+
+    graph = StateGraph(State).add_node(node).add_edge(START, "node").compile(MemoryJournal())
+    graph = graph.with_config({"listeners": [heard.append]})
+    graph.invoke({"log": []}, CONFIG)
+    told = len(heard)
+    assert told
+    assert graph.replay_recorded("t", mode=mode).same
+    assert len(heard) == told

@@ -28,6 +28,10 @@ from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import Batch, Chain, Checkpoint, PutCheckpoint, PutChunks
 
 
+HEARING = ("listeners", "callbacks")
+"""What a graph's bound config tells of its runs: a replay is none, so nobody counts or traces it."""
+
+
 class Divergence(Struct, frozen=True):
     """The first step that today's code does otherwise than the record says."""
 
@@ -174,6 +178,7 @@ def _segment(
     _copied(chain, thread, scratch)
     _copied_effects(journal, scratch)
     twin = graph.with_config()
+    twin.config = {key: value for key, value in twin.config.items() if key not in HEARING}
     twin.checkpointer, twin.store, twin.cache = scratch, None, None
     limit = max(1, len(wanted)) + (BEYOND if record.dry else 0)
     config = {"configurable": {"thread_id": thread, KEY: record}, "recursion_limit": limit}
