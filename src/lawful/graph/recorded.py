@@ -27,7 +27,6 @@ from lawful.journal.memory import MemoryJournal
 from lawful.journal.port import EffectTx, Journal
 from lawful.journal.records import Batch, Chain, Checkpoint, PutCheckpoint, PutChunks
 
-
 HEARING = ("listeners", "callbacks")
 """What a graph's bound config tells of its runs: a replay is none, so nobody counts or traces it."""
 
