@@ -9,6 +9,7 @@ import pytest
 
 from lawful.graph import START, StateGraph, interrupt
 from lawful.stores.sqlite import SQLiteJournal
+from lawful.testing.conformance_kit import Ids, checkpoint, put
 from support.command import Place
 
 pytestmark = pytest.mark.integration
@@ -79,3 +80,21 @@ def test_what_cannot_be_checked_is_one_line(shop: Place, words: tuple[str, ...],
     assert ran.code == 1
     assert hint in ran.err
     assert not (shop.folder / "none.db").exists()
+
+
+def test_threads_without_a_graphs_name_are_counted(shop: Place) -> None:
+    """As an import without a name leaves them: nobody knows whose they are, and nobody should believe they were looked at.
+
+    Rows: S1-S07.
+    """
+    assert "no graph's name" not in shop.run("upgrade", "--check", "versions:same", "--journal", "shop.db").out
+    journal = SQLiteJournal(str(shop.folder / "shop.db"))
+    for count, words in ((1, "1 thread bears no graph's name"), (2, "2 threads bear no graph's name")):
+        put(journal, f"imported-{count}", checkpoint(Ids()()))
+        told = shop.run("upgrade", "--check", "versions:same", "--journal", "shop.db")
+        assert words in told.out
+        assert told.code == 0
+        machine = shop.run("upgrade", "--check", "versions:same", "--journal", "shop.db", "--json")
+        assert [verdict["thread"] for verdict in machine.json()] == ["order"]
+        assert words in machine.err
+    journal.close()

@@ -23,7 +23,7 @@ from support.ciphers import TestCipher
 from support.forks import ended, fork
 from support.graph_fixtures import drive, strict
 from support.pausing import Calls, Log
-from support.pg import PgServer, Pooler, pgbouncer, skipped
+from support.pg import PgServer, Pooler, pooled, skipped
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, skipped]
 
@@ -181,7 +181,7 @@ def test_encrypted_results_on_a_journal_of_the_same_schema(pg: PgServer, schema:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(pgbouncer() is None, reason="needs pgbouncer: the system's package of that name")
+@pooled
 def test_behind_a_pooler(pg: PgServer, schema: str) -> None:
     pooler = Pooler(pg)
     try:

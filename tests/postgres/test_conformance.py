@@ -9,7 +9,7 @@ import pytest
 from lawful.core.clock import Clock
 from lawful.journal.port import Journal
 from lawful.testing.conformance import JournalConformance
-from support.pg import PgServer, Pooler, pgbouncer, skipped
+from support.pg import PgServer, Pooler, pooled, skipped
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, skipped]
 
@@ -28,7 +28,7 @@ class TestPostgresJournal(JournalConformance):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(pgbouncer() is None, reason="needs pgbouncer: the system's package of that name")
+@pooled
 class TestPostgresBehindAPooler(JournalConformance):
     """Two connections for all, each transaction on whichever is free."""
 

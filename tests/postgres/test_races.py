@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,7 +28,10 @@ from lawful.testing.conformance_kit import (
     send,
     writes,
 )
-from support.pg import PgServer, Pooler, held, pgbouncer, skipped
+from support.pg import PgServer, Pooler, held, pooled, skipped
+
+if TYPE_CHECKING:
+    from lawful.stores.postgres import PostgresJournal
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, skipped]
 
@@ -49,12 +52,10 @@ def claim(journal: Journal, op_id: str) -> bool:
     return journal.transact(work)
 
 
-@pytest.mark.parametrize("pooled", [False, True])
-def test_a_limit_holds_though_claims_race(pg: PgServer, schema: str, pooled: bool) -> None:
+@pytest.mark.parametrize("behind", [False, pytest.param(True, marks=pooled)])
+def test_a_limit_holds_though_claims_race(pg: PgServer, schema: str, behind: bool) -> None:
     """Two claims that both saw room for one more would break it: write skew. Rows: S0-123."""
-    if pooled and pgbouncer() is None:
-        pytest.skip("needs pgbouncer: the system's package of that name")
-    pooler = Pooler(pg) if pooled else None
+    pooler = Pooler(pg) if behind else None
     url = pooler.url if pooler else pg.url()
     journals = [pg.journal(schema, url=url, readers=4, busy_timeout=20) for _ in range(2)]
     given = at_once(12, lambda n: [claim(journals[n % 2], f"op{n}-{k}") for k in range(3)])
@@ -307,7 +308,41 @@ def test_a_lease_given_up_in_another_process_is_noticed_soon(pg: PgServer, schem
 # Behind a pooler.
 
 
-@pytest.mark.skipif(pgbouncer() is None, reason="needs pgbouncer: the system's package of that name")
+UNTOUCHED = {
+    "SHOW synchronous_commit": "on",
+    "SHOW lock_timeout": "0",
+    "SHOW idle_in_transaction_session_timeout": "0",
+    "SHOW enable_seqscan": "on",
+    "SHOW transaction_isolation": "read committed",
+    "SELECT count(*)::text FROM pg_prepared_statements": "0",
+    "SELECT count(*)::text FROM pg_locks WHERE locktype='advisory' AND pid=pg_backend_pid()": "0",
+    "SELECT count(*)::text FROM pg_listening_channels()": "0",
+}
+"""What a session tells in which nothing was left, as it must be where another client gets it next."""
+
+
+def use(journal: PostgresJournal) -> None:
+    """Write, lease, prune, claim and read."""
+    grow(journal, "t", 3)
+    assert isinstance(journal.acquire("t", "p/1", 30), Lease)
+    journal.transact(lambda tx: tx.append(operation("a"), events("a")))
+    journal.chain("t")
+    journal.history("t", filter={"n": 1})
+    journal.prune("t")
+
+
+@pytest.mark.parametrize("power_safe", [True, False])
+def test_nothing_is_left_in_the_journals_own_sessions(pg: PgServer, schema: str, power_safe: bool) -> None:
+    """Asked over its own connections, after each of them was used: this needs no pooler. Rows: S0-123."""
+    journal = pg.journal(schema, power_safe=power_safe, writers=1, readers=1)
+    use(journal)
+    pool = journal._store
+    for link in (pool._lanes[0].link, pool._spare[0]):
+        assert {ask: link.ask(ask)[0][0] for ask in UNTOUCHED} == UNTOUCHED
+    journal.close()
+
+
+@pooled
 @pytest.mark.parametrize("power_safe", [True, False])
 def test_nothing_is_left_in_a_session(pg: PgServer, schema: str, power_safe: bool) -> None:
     """Rows: S0-123."""
@@ -315,33 +350,15 @@ def test_nothing_is_left_in_a_session(pg: PgServer, schema: str, power_safe: boo
 
     pooler = Pooler(pg, connections=1)
     journal = pg.journal(schema, url=pooler.url, power_safe=power_safe)
-    grow(journal, "t", 3)
-    assert isinstance(journal.acquire("t", "p/1", 30), Lease)
-    journal.transact(lambda tx: tx.append(operation("a"), events("a")))
-    for settle in (
-        lambda: journal.chain("t"),
-        lambda: journal.history("t", filter={"n": 1}),
-        lambda: journal.prune("t"),
-    ):
-        settle()
-    asked = {
-        "SHOW synchronous_commit": "on",
-        "SHOW lock_timeout": "0",
-        "SHOW idle_in_transaction_session_timeout": "0",
-        "SHOW enable_seqscan": "on",
-        "SHOW transaction_isolation": "read committed",
-        "SELECT count(*)::text FROM pg_prepared_statements": "0",
-        "SELECT count(*)::text FROM pg_locks WHERE locktype='advisory'": "0",
-        "SELECT count(*)::text FROM pg_listening_channels()": "0",
-    }
+    use(journal)
     with psycopg.connect(pooler.url, autocommit=True, prepare_threshold=None) as con:  # the same session: there is one
-        found = {ask: (con.execute(ask.encode()).fetchone() or ("",))[0] for ask in asked}
-    assert found == asked
+        found = {ask: (con.execute(ask.encode()).fetchone() or ("",))[0] for ask in UNTOUCHED}
+    assert found == UNTOUCHED
     journal.close()
     pooler.remove()
 
 
-@pytest.mark.skipif(pgbouncer() is None, reason="needs pgbouncer: the system's package of that name")
+@pooled
 def test_many_threads_share_two_sessions(pg: PgServer, schema: str) -> None:
     pooler = Pooler(pg, connections=2)
     journals = [pg.journal(schema, url=pooler.url, busy_timeout=20) for _ in range(3)]

@@ -17,7 +17,7 @@ from lawful.stores.store_records import IndexConfig, PutOp, TTLConfig
 from lawful.testing.conformance_kit import START, at_once
 from lawful.testing.conformance_store import StoreConformance
 from support.forks import ended, fork
-from support.pg import PgServer, Pooler, pgbouncer, skipped
+from support.pg import PgServer, Pooler, pooled, skipped
 
 pytestmark = [pytest.mark.integration, pytest.mark.postgres, skipped]
 
@@ -150,7 +150,7 @@ def test_wrong_options_are_refused(pg: PgServer) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.skipif(pgbouncer() is None, reason="needs pgbouncer: the system's package of that name")
+@pooled
 def test_behind_a_pooler(pg: PgServer, schema: str) -> None:
     pooler = Pooler(pg)
     try:

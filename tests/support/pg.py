@@ -232,6 +232,7 @@ class Pooler:
     """pgbouncer before a server: each transaction gets whichever of two connections is free."""
 
     def __init__(self, server: PgServer, connections: int = 2) -> None:
+        assert pgbouncer() is not None, "needs pgbouncer, which can be had here: apt-get install pgbouncer"
         self.port = 6000 + os.getpid() % 30000
         folder = self.folder = Path(tempfile.mkdtemp(prefix="pb-", dir="/tmp"))
         folder.chmod(0o755)
@@ -265,6 +266,32 @@ class Pooler:
 
 def pgbouncer() -> str | None:
     return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+
+
+@cache
+def _installable() -> bool:
+    """Whether this user may install packages here, and the system knows a pgbouncer to install."""
+    apt = shutil.which("apt-cache")
+    if apt is None or os.geteuid() != 0:
+        return False
+    told = subprocess.run([apt, "show", "pgbouncer"], capture_output=True, text=True, check=False)
+    return told.returncode == 0 and "Package: pgbouncer" in told.stdout
+
+
+def unpooled(*, found: bool, ci: bool, installable: bool) -> str:
+    """Why what needs a pooler is left out; empty if it must run, which fails where CI could have a pooler and has none."""
+    if found or (ci and installable):
+        return ""
+    return (
+        "needs pgbouncer, the system's package of that name; "
+        "test_nothing_is_left_in_the_journals_own_sessions runs without one"
+    )
+
+
+def without_pooler() -> str:
+    """`unpooled` as it stands here."""
+    found, ci = pgbouncer() is not None, bool(os.environ.get("LAWFUL_CI"))
+    return unpooled(found=found, ci=ci, installable=not found and ci and _installable())
 
 
 class Wire:
@@ -354,3 +381,5 @@ def _shut(end: socket.socket) -> None:
 
 skipped = pytest.mark.skipif(bool(missing()) and not os.environ.get("LAWFUL_CI"), reason=missing() or "runs")
 """For a test module: leave it out where there is no server or no driver, and say why; in CI there must be both."""
+pooled = pytest.mark.skipif(bool(without_pooler()), reason=without_pooler() or "runs")
+"""For a test behind a pooler: left out where there is none; in CI only where none can be had."""

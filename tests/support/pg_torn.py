@@ -80,6 +80,14 @@ def _watch(folder: Path, url: str, schema: str, where: Where, thread: str, ready
             time.sleep(0.005)
 
 
+def settled(pg: PgServer) -> None:
+    """Wait until no transaction sleeps any more."""
+    until = time.monotonic() + 20
+    while pg.run("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
 def fate(pg: PgServer, transaction: str) -> str:
     """What became of a transaction: ``committed`` or ``aborted``, once the server is through with it."""
     until = time.monotonic() + 20

@@ -16,7 +16,7 @@ from lawful.graph.restore import restore
 from lawful.graph.restored import Restored
 from lawful.graph.snapshot import Viewer, child_ns
 from lawful.journal.port import Journal
-from lawful.journal.records import Chain
+from lawful.journal.records import Chain, ThreadInfo
 
 PAGE = 200
 """Threads that are listed at once."""
@@ -91,13 +91,22 @@ def _inside(program: Program, thread: str, made: Restored, ns: str) -> Iterator[
 def check(graph: Face, journal: Journal) -> list[Verdict]:
     """Look at every paused thread of ``graph`` in ``journal``; threads of graphs with other names are left out."""
     out: list[Verdict] = []
+    for info in _threads(journal):
+        if info.graph == graph.name:
+            spaces = {ns: journal.chain(info.thread, ns) for ns in journal.namespaces(info.thread)}
+            told = judge(graph.program, info.thread, {ns: c for ns, c in spaces.items() if c is not None})
+            if told is not None:
+                out.append(told)
+    return out
+
+
+def nameless(journal: Journal) -> int:
+    """How many threads have checkpoints and no graph's name, as an import without one leaves them: `check` passes them by."""
+    return sum(1 for info in _threads(journal) if not info.graph and journal.chain(info.thread) is not None)
+
+
+def _threads(journal: Journal) -> Iterator[ThreadInfo]:
     after: str | None = None
     while page := journal.threads(limit=PAGE, after=after):
-        for info in page:
-            if info.graph == graph.name:
-                spaces = {ns: journal.chain(info.thread, ns) for ns in journal.namespaces(info.thread)}
-                told = judge(graph.program, info.thread, {ns: c for ns, c in spaces.items() if c is not None})
-                if told is not None:
-                    out.append(told)
+        yield from page
         after = page[-1].thread
-    return out
