@@ -6,14 +6,14 @@ from lawful.core.lazy import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lawful.agents.injected import InjectedState as InjectedState
-    from lawful.agents.injected import InjectedStore as InjectedStore
     from lawful.agents.tool_node import ToolNode as ToolNode
     from lawful.agents.tool_node import tools_condition as tools_condition
+    from lawful.compat.injected import InjectedState as InjectedState
+    from lawful.compat.injected import InjectedStore as InjectedStore
 else:
     _TABLE = {
-        "InjectedState": "lawful.agents.injected",
-        "InjectedStore": "lawful.agents.injected",
+        "InjectedState": "lawful.compat.injected",
+        "InjectedStore": "lawful.compat.injected",
         "ToolNode": "lawful.agents.tool_node",
         "tools_condition": "lawful.agents.tool_node",
     }

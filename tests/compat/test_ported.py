@@ -78,11 +78,14 @@ def test_a_program_ported_by_its_imports_shows_the_same_on_sqlite(
 
 @pytest.mark.postgres
 @skipped
-def test_a_program_ported_by_its_imports_shows_the_same_on_postgresql(theirs: list[Any], ported: Any) -> None:
+def test_a_program_ported_by_its_imports_shows_the_same_on_postgresql(
+    theirs: list[Any], ported: Any, request: pytest.FixtureRequest
+) -> None:
     """Over the saver's own names: `from_conn_string` and `setup`. Rows: S0-123."""
     from lawful.checkpoint.postgres import PostgresSaver
 
-    shared().run("CREATE DATABASE ported")
-    with PostgresSaver.from_conn_string(shared().url(database="ported")) as saver:
+    database = f"ported_{request.node.callspec.params['text']}"
+    shared().run(f"CREATE DATABASE {database}")
+    with PostgresSaver.from_conn_string(shared().url(database=database)) as saver:
         saver.setup()
         assert ported.play(saver) == theirs
