@@ -63,7 +63,7 @@ def sent(node: Callable[[Any], Any], journal: Any) -> Any:
 
 
 def left(run: Callable[[], Any]) -> list[str]:
-    """The kinds of this library's objects that ``run`` leaves to the collector."""
+    """The kinds of the engine's objects that ``run`` leaves to the collector; a journal of another test may end meanwhile."""
     run()
     gc.collect()
     gc.disable()
@@ -71,7 +71,7 @@ def left(run: Callable[[], Any]) -> list[str]:
     try:
         run()
         gc.collect()
-        return sorted({type(o).__name__ for o in gc.garbage if type(o).__module__.startswith("lawful.")})
+        return sorted({type(o).__name__ for o in gc.garbage if type(o).__module__.startswith("lawful.graph.")})
     finally:
         gc.set_debug(0)
         gc.garbage.clear()

@@ -20,6 +20,7 @@ NEEDS = {
     "migrate_models": "langchain_core",
     "migrate_ported": "langchain_core",
     "migrate_saver": "langgraph.graph",
+    "migrate_tools": "langchain_core",
     "encryption": "cryptography",
     "mcp_serve": "mcp",
     "mcp_client": "mcp",

@@ -74,7 +74,7 @@ def test_a_star_import_needs_no_extra() -> None:
     packages = sorted(
         found.name
         for found in pkgutil.iter_modules(lawful.__path__, "lawful.")
-        if found.ispkg and found.name.split(".")[1] not in ("compat", "mcp", "testing", "cli")
+        if found.ispkg and found.name.split(".")[1] not in ("compat", "mcp", "observe", "testing", "cli")
     )
     assert "lawful.stores" in packages
     hidden = ["psycopg", "psycopg_pool", "cryptography", "openai", "anthropic", "google.genai", "ollama", "mcp"]

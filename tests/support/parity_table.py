@@ -73,7 +73,6 @@ DIFFERENCES: tuple[Differs, ...] = (
     ),
     Differs("l_streams.unknown_modes", ("chunks",), "a stream mode that there is not"),
     Differs("m_policies.cached_nodes", ("runs", "second"), "a cached result"),
-    Differs("n_functional.cached_tasks", ("runs",), "a cached result"),
     Differs(
         "n_functional.questions_of_parallel_tasks",
         ("first", "second"),
