@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+pytest.importorskip("psycopg")
+
 from lawful.testing.crash import ForkServer, Place
 from support.crash_programs import notes
 from support.pg import PgServer, skipped
