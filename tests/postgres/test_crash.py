@@ -77,10 +77,15 @@ def test_killed_inside_a_transaction(twelve: Twelve, where: Where) -> None:
 
 def test_killed_at_random_times(twelve: Twelve) -> None:
     """Rules: 92. Rows: S0-123, S1-047."""
-    chance = random.Random(21)
-    times = [chance.uniform(0.01, twelve.seconds * 0.8) for _ in range(3)]
-    died = [twelve.dies(f"random-{n}", {"kill_after": after}) for n, after in enumerate(times)]
-    assert any(died)
+    chance, span, died = random.Random(21), twelve.seconds, 0
+    for n in range(20):
+        if twelve.dies(f"random-{n}", {"kill_after": chance.uniform(0.1, 0.8) * span}):
+            died += 1
+        else:  # it ended before: the machine is quicker now than when the time was taken
+            span *= 0.7
+        if died == 3:
+            break
+    assert died == 3
 
 
 @pytest.mark.full
